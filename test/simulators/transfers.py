@@ -78,17 +78,25 @@ def address_of_block(t: Threads, i: Instruction, mask: np.ndarray) -> None:
     t.write(i.operands[0], near + (block + 1) * FAR, mask, "b32")
 
 
-def increment(t: Threads, i: Instruction, mask: np.ndarray) -> None:
-    """atom.inc, thread by thread."""
-    if i.words[-2] != "inc":
+def count(t: Threads, i: Instruction, mask: np.ndarray) -> None:
+    """atom.inc and atom.add of 32 bits, thread by thread. In shared memory it is taken for a read: what
+    was there must be seen, and who writes it otherwise must be ordered behind."""
+    how = i.words[-2]
+    if how not in ("inc", "add") or width(i.kind) != 32:
         raise i.fault("unknown instruction")
-    old, limits = np.zeros(t.count, np.uint32), t.read(i.operands[2], "b32")
+    old, given = np.zeros(t.count, np.uint32), t.read(i.operands[2], "b32")
     at = t.address(i.operands[1])[mask]
-    words = t.memory.words(4)
-    for thread, place in zip(np.flatnonzero(mask), t.global_places(i, at, mask, 4), strict=True):
-        word = t.memory.index(place, 4)
+    is_shared = "shared" in i.words
+    if is_shared:
+        words, places = t.shared.words[4], t.shared_places(i, at, mask, 4, is_read=True) // 4
+    else:
+        words, places = t.memory.words(4), t.memory.index(t.global_places(i, at, mask, 4), 4)
+    for thread, word in zip(np.flatnonzero(mask), places, strict=True):
         old[thread] = words[word]
-        words[word] = 0 if words[word] >= limits[thread] else words[word] + 1
+        if how == "add":
+            words[word] = (int(words[word]) + int(given[thread])) & 0xFFFFFFFF
+        else:
+            words[word] = 0 if words[word] >= given[thread] else words[word] + 1
     t.write(i.operands[0], old, mask, "b32")
 
 
@@ -136,6 +144,6 @@ def shuffle(t: Threads, i: Instruction, mask: np.ndarray) -> None:
 
 
 HANDLERS = {
-    "ld": load_store, "st": load_store, "mapa": address_of_block, "atom": increment,
+    "ld": load_store, "st": load_store, "mapa": address_of_block, "atom": count,
     "mov": move, "cvta": move, "undefined": undefined, "shfl": shuffle,
 }  # fmt: skip
