@@ -16,7 +16,7 @@ PAGES = {
     "generated/dialect.md": (
         "The redfuse dialect",
         ["-gen-dialect-doc", "-dialect=redfuse"],
-        {"Dialect/Redfuse/IR/RedfuseOps.td": ""},
+        {"Dialect/Redfuse/IR/RedfuseOps.td": "", "Dialect/Redfuse/IR/RedfuseSelection.td": ""},
     ),
     "generated/tile.md": (
         "The tile dialect",

@@ -1,10 +1,10 @@
-//===- BufferizeModels.cpp - how redfuse.launch bufferizes ----------------===//
+//===- BufferizeModels.cpp - how ops of the host bufferize ----------------===//
 #include "redfuse/Transforms/Bufferize/Bufferize.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Dialect/Redfuse/IR/Selection.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -67,10 +67,50 @@ struct LaunchModel
     return success();
   }
 };
+
+/// A row has ranks enough, or what is left of its destination is of no account.
+struct SelectModel
+    : public DstBufferizableOpInterfaceExternalModel<SelectModel, SelectOp> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const bufferization::AnalysisState &) const {
+    return !cast<SelectOp>(op).isDpsInit(&operand);
+  }
+
+  /// Values are read again by their positions, when others are written already.
+  bool bufferizesToElementwiseAccess(Operation *,
+                                     const bufferization::AnalysisState &,
+                                     ArrayRef<OpOperand *>) const {
+    return false;
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto select = cast<SelectOp>(op);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(op);
+    SmallVector<Value> buffers;
+    for (Value v : op->getOperands()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, v, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    bool hasValues = bool(select.getValues());
+    SelectOp::create(rewriter, op->getLoc(), TypeRange{}, buffers[0],
+                     hasValues ? buffers[1] : Value(),
+                     select.getPositions() ? buffers.back() : Value(),
+                     select.getFrom(), select.getDescending(),
+                     select.getIsUnsigned());
+    replaceOpWithBufferizedValues(rewriter, op, ArrayRef(buffers).drop_front());
+    return success();
+  }
+};
 } // namespace
 
 void redfuse::registerBufferizableOpInterfaceModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RedfuseDialect *) {
     LaunchOp::attachInterface<LaunchModel>(*context);
+    SelectOp::attachInterface<SelectModel>(*context);
   });
 }

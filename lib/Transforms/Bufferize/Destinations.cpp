@@ -1,6 +1,6 @@
 //===- Destinations.cpp - redfuse-destinations: results as arguments ------===//
 #include "redfuse/Analysis/FusionCost.h"
-#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Dialect/Redfuse/IR/Selection.h"
 #include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
 #include "redfuse/Transforms/Passes.h"
@@ -122,7 +122,7 @@ struct DimOfBranch : OpRewritePattern<tensor::DimOp> {
 static bool touchesElements(func::FuncOp func) {
   return func
       .walk([](Operation *op) {
-        return isa<LaunchOp, linalg::LinalgOp, LoopLikeOpInterface,
+        return isa<LaunchOp, SelectOp, linalg::LinalgOp, LoopLikeOpInterface,
                    tensor::ExtractOp, tensor::InsertOp, tensor::InsertSliceOp>(
                    op)
                    ? WalkResult::interrupt()
@@ -208,11 +208,11 @@ static bool isOnlyRead(Value value) {
 /// The extents of what `collapse` takes, as values that are there before `launch`,
 /// into whose result (made of `empty`) it looks; nothing if there are none.
 static SmallVector<OpFoldResult>
-extentsBefore(LaunchOp launch, tensor::EmptyOp empty,
+extentsBefore(Operation *launch, tensor::EmptyOp empty,
               tensor::CollapseShapeOp collapse) {
   RankedTensorType type = collapse.getSrcType();
   if (type.hasStaticShape())
-    return getAsIndexOpFoldResult(launch.getContext(), type.getShape());
+    return getAsIndexOpFoldResult(launch->getContext(), type.getShape());
   if (collapse.getSrc().getDefiningOp() == launch)
     return empty.getMixedSizes();
   auto expand = collapse.getSrc().getDefiningOp<tensor::ExpandShapeOp>();
@@ -224,7 +224,7 @@ extentsBefore(LaunchOp launch, tensor::EmptyOp empty,
   return expand.getMixedOutputShape();
 }
 
-/// If `value` is a launch's result (seen through reshapes), lets the launch write
+/// If `value` is a launch's or a selection's result (seen through reshapes), lets the launch write
 /// to `destination` directly, if nothing is written there afterwards: that would be
 /// read for another result when this one has been copied there, which bufferization
 /// does not know.
@@ -239,18 +239,18 @@ static void writeInPlace(OpBuilder &b, Value value, Value destination) {
     reshapes.push_back(def);
     source = def->getOperand(0);
   }
-  auto launch = source.getDefiningOp<LaunchOp>();
-  if (!launch || !isOnlyRead(source))
+  auto launch = source.getDefiningOp<DestinationStyleOpInterface>();
+  if (!isa_and_present<LaunchOp, SelectOp>(launch.getOperation()) ||
+      !isOnlyRead(source))
     return;
-  unsigned number = cast<OpResult>(source).getResultNumber();
-  OpOperand &init = launch.getInitsMutable()[number];
+  OpOperand &init = *launch.getTiedOpOperand(cast<OpResult>(source));
   auto empty = init.get().getDefiningOp<tensor::EmptyOp>();
   if (!empty)
     return;
   // A launch that already writes to a destination keeps it; the other result is
   // copied.
   b.setInsertionPoint(launch);
-  Location loc = launch.getLoc();
+  Location loc = launch->getLoc();
   Value view = destination;
   for (Operation *op : reshapes) {
     if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {

@@ -1,6 +1,7 @@
 //===- RedfuseDialect.cpp - registration, attributes, reducers ------------===//
 #include "Hints.h"
 
+#include "redfuse/Dialect/Redfuse/IR/Selection.h"
 #include "redfuse/Support/Chips.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -86,6 +87,10 @@ void RedfuseDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "redfuse/Dialect/Redfuse/IR/RedfuseOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "redfuse/Dialect/Redfuse/IR/RedfuseSelection.cpp.inc"
       >();
 }
 

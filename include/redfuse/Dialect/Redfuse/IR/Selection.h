@@ -1,0 +1,10 @@
+//===- Selection.h - redfuse.select: elements of rows in order --*- C++ -*-===//
+#ifndef REDFUSE_DIALECT_REDFUSE_IR_SELECTION_H
+#define REDFUSE_DIALECT_REDFUSE_IR_SELECTION_H
+
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+
+#define GET_OP_CLASSES
+#include "redfuse/Dialect/Redfuse/IR/RedfuseSelection.h.inc"
+
+#endif // REDFUSE_DIALECT_REDFUSE_IR_SELECTION_H
