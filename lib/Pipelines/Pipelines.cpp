@@ -185,6 +185,7 @@ static LogicalResult addShare(OpPassManager &pm, const CompileOptions &, Fail) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult addCPU(OpPassManager &pm, const CompileOptions &, Fail) {
+  pm.addPass(createSelectionsToCPU());
   pm.addPass(createKernelToCPU());
   return success();
 }
@@ -211,6 +212,7 @@ static LogicalResult addHost(OpPassManager &pm, const CompileOptions &,
 /// source's are asked for.
 static LogicalResult addPlan(OpPassManager &pm, const CompileOptions &options,
                              Fail) {
+  pm.addPass(createSelectionsToGPU());
   pm.addPass(createHostToGPU());
   if (!options.strict) {
     pm.addPass(createPlanMatrices());
@@ -234,6 +236,7 @@ static LogicalResult addGPU(OpPassManager &pm, const CompileOptions &options,
 /// Without plans for matrix units.
 static LogicalResult addPlanOfAMD(OpPassManager &pm,
                                   const CompileOptions &options, Fail) {
+  pm.addPass(createSelectionsToGPU());
   pm.addPass(createHostToGPU());
   if (!options.strict)
     pm.addPass(createPlanProducts());

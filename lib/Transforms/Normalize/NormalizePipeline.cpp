@@ -32,6 +32,7 @@ void redfuse::buildNormalizePipeline(OpPassManager &pm, bool padsAreMaps) {
   pm.addPass(createNormalizePowers());
   pm.addPass(createNormalizeConstants());
   pm.addPass(createNormalizeSorts());
+  pm.addPass(createNormalizeSelections());
   pm.addPass(createNormalizeScans());
   pm.addPass(createNormalizeDeadResults());
   pm.addPass(createNormalizeReshapeOps());

@@ -31,6 +31,29 @@ def PlanPacking : Pass<"redfuse-plan-packing", "mlir::ModuleOp"> {
   let dependentDialects = ["redfuse::RedfuseDialect"];
 }
 
+def SelectionsToCPU : Pass<"redfuse-selections-to-cpu", "mlir::ModuleOp"> {
+  let summary = "Generate functions that select elements of rows";
+  let description = [{
+    Every `redfuse.select` on buffers becomes a call, marked `redfuse.parallel`, of a
+    function over its rows. Of each row the elements with their positions, as integers
+    that are in order, go to scratch memory, where a radix sort puts them in order.
+    Where few ranks of a long row are wanted, the scratch is shorter than the row:
+    when it is full, it is sorted, the ranks are kept, and from then on only what goes
+    before the last of them is added.
+
+    ```mlir
+    func.func @f(%x: memref<8x512xf32>, %v: memref<8x512xf32>) {
+      redfuse.select ins(%x : memref<8x512xf32>) values(%v : memref<8x512xf32>)
+      return
+    }
+    ```
+
+    becomes `call @select_0(%c0, %c8, %x, %v) {redfuse.parallel}`.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect",
+    "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
+}
+
 def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
   let summary = "Generate a function over blocks for every kernel";
   let description = [{

@@ -82,6 +82,29 @@ def PlanRegisters : Pass<"redfuse-plan-registers", "mlir::ModuleOp"> {
   let dependentDialects = ["redfuse::RedfuseDialect"];
 }
 
+def SelectionsToGPU : Pass<"redfuse-selections-to-gpu", "mlir::ModuleOp"> {
+  let summary = "Generate kernels that select elements of rows";
+  let description = [{
+    Every `redfuse.select` on buffers becomes launches of kernels of the module's
+    `gpu.module`, in the way that takes the least for its rows and ranks: teams of
+    threads sort whole rows in registers; a block finds a threshold in its row, and
+    sorts what that lets through; or blocks sort runs, which further launches merge.
+    All give the same, to the bit: docs/design/gpu-selection.md.
+
+    ```mlir
+    func.func @f(%x: memref<8x512xf32>, %v: memref<8x512xf32>) {
+      redfuse.select ins(%x : memref<8x512xf32>) values(%v : memref<8x512xf32>)
+      return
+    }
+    ```
+
+    becomes a launch of `@select_0` by teams of 32 threads, each of which has 16
+    elements of a row.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
+    "mlir::LLVM::LLVMDialect", "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
+}
+
 def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
   let summary = "Generate a gpu.func for every kernel";
   let description = [{

@@ -398,6 +398,43 @@ def NormalizeSorts : NormalizePass<"sorts"> {
     "mlir::arith::ArithDialect", "mlir::tensor::TensorDialect"];
 }
 
+def NormalizeSelections : NormalizePass<"selections"> {
+  let summary = "Turn sorts, and top-k of many ranks, into redfuse.select";
+  let description = [{
+    After `redfuse-normalize-sorts`. A top-k is a reduction that inserts each element in
+    a list of k, which takes O(n k) and can be fused with what is around it. Where
+    that takes longer than kernels of its own (`Analysis/SelectionCost.h`: many ranks, or on a GPU
+    some ranks of long rows), and for every `tm_tensor.sort` that is left, if its
+    region is the order of numbers or its reverse, the elements are selected by
+    `redfuse.select`: only of the ranks that are used, along the last dim. Another dim
+    changes places with it. What is sorted along and is no position is gathered.
+
+    ```mlir
+    func.func @f(%x: tensor<9xf32>) -> tensor<9xf32> {
+      %s = tm_tensor.sort dimension(0) outs(%x : tensor<9xf32>) {
+      ^bb0(%a: f32, %b: f32):
+        %ordered = arith.cmpf oge, %a, %b : f32
+        tm_tensor.yield %ordered : i1
+      } -> tensor<9xf32>
+      return %s : tensor<9xf32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<9xf32>) -> tensor<9xf32> {
+      %v = tensor.empty() : tensor<9xf32>
+      %s = redfuse.select ins(%x : tensor<9xf32>) values(%v : tensor<9xf32>)
+          {descending} -> tensor<9xf32>
+      return %s : tensor<9xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::redfuse::RedfuseDialect", "mlir::arith::ArithDialect",
+    "mlir::linalg::LinalgDialect", "mlir::tensor::TensorDialect"];
+}
+
 def NormalizeScans : NormalizePass<"scans"> {
   let summary = "Turn tm_tensor.scan into a generic with a result for every prefix";
   let description = [{

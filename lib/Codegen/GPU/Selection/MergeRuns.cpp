@@ -1,0 +1,266 @@
+//===- MergeRuns.cpp - rows that no block holds, sorted by merging --------===//
+//
+// Blocks sort pieces of rows, runs, into a workspace. Each further launch makes runs of
+// twice the length of pairs of runs: every thread finds, by a binary search, where in
+// both its words begin, and merges some. The last launch stores what is asked for.
+//
+//===----------------------------------------------------------------------===//
+#include "Tuning.h"
+#include "Ways.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+namespace {
+/// Rows of words in the workspace: each as long as its runs, from a place on.
+struct WorkRows {
+  RowKernel &kernel;
+  Value workspace, start;
+
+  /// The words of a row with those that fill up its last run.
+  Value paddedLength() const {
+    Value runs = arith::CeilDivUIOp::create(kernel.b, kernel.loc, kernel.length,
+                                            kernel.ops.i32(kRunWords));
+    return kernel.ops.mul(runs, kRunWords);
+  }
+  /// The place of a row's word.
+  Value placeOf(Value row, Value at) const {
+    OpBuilder &b = kernel.b;
+    Value length = kernel.ops.index(paddedLength());
+    Value place =
+        arith::MulIOp::create(b, kernel.loc, kernel.ops.index(row), length);
+    place = arith::AddIOp::create(b, kernel.loc, place, kernel.ops.index(at));
+    return arith::AddIOp::create(b, kernel.loc, place, start);
+  }
+  Value load(Value place) const {
+    return memref::LoadOp::create(kernel.b, kernel.loc, workspace, place);
+  }
+  void store(Value place, Value word) const {
+    memref::StoreOp::create(kernel.b, kernel.loc, word, workspace, place);
+  }
+};
+} // namespace
+
+/// Which part of which row a block has, where each row has `parts`.
+static std::pair<Value, Value> divideBlock(RowKernel &kernel, Value parts) {
+  return {arith::DivUIOp::create(kernel.b, kernel.loc, kernel.block, parts),
+          arith::RemUIOp::create(kernel.b, kernel.loc, kernel.block, parts)};
+}
+
+static void emitRuns(RowKernel &kernel, const SortShape &shape, int64_t warp) {
+  SelectionOps &ops = kernel.ops;
+  WorkRows work{kernel, kernel.more[0], kernel.more[1]};
+  Value runs = arith::DivUIOp::create(kernel.b, kernel.loc, work.paddedLength(),
+                                      ops.i32(kRunWords));
+  auto [row, run] = divideBlock(kernel, runs);
+  Value start = ops.mul(run, kRunWords);
+  Value memory = kernel.shareWords(0);
+  SmallVector<Value> sorted =
+      TeamSort(ops, warp, shape.team, shape.threads, kernel.thread, memory)
+          .sort(loadRow(kernel, shape, kernel.indicesOf(row), start,
+                        kernel.thread, std::nullopt));
+  Value own = ops.mul(kernel.thread, shape.perThread + 1);
+  for (auto [i, word] : llvm::enumerate(sorted))
+    ops.store(memory, ops.add(own, ops.i32(i)), word);
+  ops.barrier();
+  int64_t shift = llvm::Log2_64(shape.perThread);
+  for (int64_t i = 0; i < shape.perThread; ++i) {
+    Value at = ops.add(kernel.thread, ops.i32(i * shape.team));
+    Value gaps =
+        arith::ShRUIOp::create(kernel.b, kernel.loc, at, ops.i32(shift));
+    work.store(work.placeOf(row, ops.add(start, at)),
+               ops.load(memory, ops.add(at, gaps)));
+  }
+}
+
+/// How many of the first `count` words of two runs are the first run's.
+static Value emitSearch(RowKernel &kernel, Value count, Value firstLength,
+                        Value secondLength,
+                        function_ref<Value(Value)> loadFirst,
+                        function_ref<Value(Value)> loadSecond) {
+  OpBuilder &b = kernel.b;
+  Location loc = kernel.loc;
+  SelectionOps &ops = kernel.ops;
+  Value zero = ops.i32(0);
+  Value low = ops.select(ops.less(secondLength, count),
+                         ops.sub(count, secondLength), zero);
+  Value high = ops.least(count, firstLength);
+  Type i32 = b.getI32Type();
+  auto loop =
+      scf::WhileOp::create(b, loc, TypeRange{i32, i32}, ValueRange{low, high});
+  OpBuilder::InsertionGuard guard(b);
+  Block *test = b.createBlock(&loop.getBefore(), {}, {i32, i32}, {loc, loc});
+  scf::ConditionOp::create(b, loc,
+                           ops.less(test->getArgument(0), test->getArgument(1)),
+                           test->getArguments());
+  Block *halve = b.createBlock(&loop.getAfter(), {}, {i32, i32}, {loc, loc});
+  Value from = halve->getArgument(0), to = halve->getArgument(1);
+  Value middle = arith::ShRUIOp::create(b, loc, ops.add(from, to), ops.i32(1));
+  Value mine = loadFirst(middle);
+  Value other = loadSecond(ops.sub(ops.sub(count, ops.i32(1)), middle));
+  // Words that fill up rows are equal: of them the first run's go first.
+  Value isBefore =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, mine, other);
+  scf::YieldOp::create(
+      b, loc,
+      ValueRange{ops.select(isBefore, ops.add(middle, ops.i32(1)), from),
+                 ops.select(isBefore, to, middle)});
+  return loop.getResult(0);
+}
+
+/// `more`: the workspace, where the runs are, where those of twice their length go,
+/// and their length.
+static void emitMerge(RowKernel &kernel) {
+  OpBuilder &b = kernel.b;
+  Location loc = kernel.loc;
+  SelectionOps &ops = kernel.ops;
+  WorkRows source{kernel, kernel.more[0], kernel.more[1]},
+      target{kernel, kernel.more[0], kernel.more[2]};
+  Value width =
+      arith::IndexCastUIOp::create(b, loc, b.getI32Type(), kernel.more[3]);
+  Value length = source.paddedLength();
+  Value parts = arith::DivUIOp::create(b, loc, length,
+                                       ops.i32(kMergedWords * kMergeThreads));
+  auto [row, part] = divideBlock(kernel, parts);
+  Value number = ops.add(ops.mul(part, kMergeThreads), kernel.thread);
+  Value at = ops.mul(number, kMergedWords);
+  // The pair of runs from `pair` on.
+  Value both = arith::ShLIOp::create(b, loc, width, ops.i32(1));
+  Value count = arith::RemUIOp::create(b, loc, at, both);
+  Value pair = ops.sub(at, count);
+  Value left = ops.sub(length, pair);
+  Value firstLength = ops.least(width, left);
+  Value secondLength = ops.least(width, ops.sub(left, firstLength));
+  Value first = source.placeOf(row, pair);
+  Value second = arith::AddIOp::create(b, loc, first, ops.index(firstLength));
+  auto loadAt = [&](Value start, Value i) {
+    return source.load(arith::AddIOp::create(b, loc, start, ops.index(i)));
+  };
+  Value i = emitSearch(
+      kernel, count, firstLength, secondLength,
+      [&](Value k) { return loadAt(first, k); },
+      [&](Value k) { return loadAt(second, k); });
+  Value j = ops.sub(count, i);
+  // Beyond the end of a run there is something: the other run, or the place itself.
+  auto loadUpTo = [&](Value start, Value k, Value end) {
+    Value isThere = ops.less(k, end);
+    Value word = loadAt(start, ops.select(isThere, k, ops.i32(0)));
+    return word;
+  };
+  Value hasSecond = ops.less(ops.i32(0), secondLength);
+  Value safeSecond = ops.select(hasSecond, second, first);
+  Value mine = loadUpTo(first, i, firstLength),
+        other = loadUpTo(safeSecond, j, secondLength);
+  Value place = target.placeOf(row, at);
+  for (int64_t step = 0; step < kMergedWords; ++step) {
+    Value isBefore =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, mine, other);
+    Value takes =
+        ops.select(ops.less(i, firstLength),
+                   arith::OrIOp::create(
+                       b, loc, isBefore,
+                       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                                             j, secondLength)),
+                   arith::ConstantIntOp::create(b, loc, b.getI1Type(), 0));
+    Value to = arith::AddIOp::create(
+        b, loc, place, arith::ConstantIndexOp::create(b, loc, step));
+    target.store(to, ops.select(takes, mine, other));
+    if (step + 1 == kMergedWords)
+      break;
+    i = ops.select(takes, ops.add(i, ops.i32(1)), i);
+    j = ops.select(takes, j, ops.add(j, ops.i32(1)));
+    // One of both runs has another first word now.
+    Value start = ops.select(takes, first, safeSecond);
+    Value next = loadUpTo(start, ops.select(takes, i, j),
+                          ops.select(takes, firstLength, secondLength));
+    mine = ops.select(takes, next, mine);
+    other = ops.select(takes, other, next);
+  }
+}
+
+static void emitRanks(RowKernel &kernel, int64_t from) {
+  SelectionOps &ops = kernel.ops;
+  WorkRows work{kernel, kernel.more[0], kernel.more[1]};
+  Value parts = arith::CeilDivUIOp::create(kernel.b, kernel.loc, kernel.ranks,
+                                           ops.i32(kMergeThreads));
+  auto [row, part] = divideBlock(kernel, parts);
+  Value rank = ops.add(ops.mul(part, kMergeThreads), kernel.thread);
+  Value at = ops.add(rank, ops.i32(from));
+  Value exists =
+      ops.bitAnd(ops.less(rank, kernel.ranks), ops.less(at, kernel.length));
+  Value word = work.load(work.placeOf(row, ops.select(exists, at, ops.i32(0))));
+  kernel.storeRanks(kernel.indicesOf(row), rank, word, exists);
+}
+
+void redfuse::generateMergeRuns(SelectOp op, const OrderedWords &words,
+                                const SelectionLimits &limits,
+                                gpu::GPUModuleOp device, StringRef name) {
+  OpBuilder host(op);
+  Location loc = op.getLoc();
+  auto index = [&](int64_t v) -> Value {
+    return arith::ConstantIndexOp::create(host, loc, v);
+  };
+  auto multiply = [&](Value x, Value y) {
+    return host.createOrFold<arith::MulIOp>(loc, x, y);
+  };
+  auto divide = [&](Value x, int64_t y) {
+    return host.createOrFold<arith::CeilDivUIOp>(loc, x, index(y));
+  };
+  int64_t last = cast<MemRefType>(op.getInput().getType()).getRank() - 1;
+  Value rows = RowKernel::countRows(host, op);
+  Value length = host.createOrFold<memref::DimOp>(loc, op.getInput(), last);
+  Value ranks =
+      host.createOrFold<memref::DimOp>(loc, op.getDpsInits()[0], last);
+  Value runs = divide(length, kRunWords);
+  Value total = multiply(multiply(rows, runs), index(kRunWords));
+  auto workspace = memref::AllocOp::create(
+      host, loc, MemRefType::get({ShapedType::kDynamic}, words.getType()),
+      multiply(total, index(2)), host.getI64IntegerAttr(64));
+
+  SortShape shape = shapeSort(kRunWords, words.getBytes(), limits.warp);
+  Value zero = index(0);
+  {
+    RowKernel kernel(op, words, device, (name + "_runs").str(), shape.threads,
+                     {workspace, zero});
+    emitRuns(kernel, shape, limits.warp);
+    kernel.launch(multiply(rows, runs), shape.sharedBytes(words.getBytes()));
+  }
+
+  // The length of runs, and where they are.
+  host.setInsertionPoint(op);
+  Type type = host.getIndexType();
+  auto loop = scf::WhileOp::create(host, loc, TypeRange{type, type},
+                                   ValueRange{index(kRunWords), zero});
+  Block *test =
+      host.createBlock(&loop.getBefore(), {}, {type, type}, {loc, loc});
+  Value isShort = arith::CmpIOp::create(host, loc, arith::CmpIPredicate::ult,
+                                        test->getArgument(0), length);
+  scf::ConditionOp::create(host, loc, isShort, test->getArguments());
+  Block *merge =
+      host.createBlock(&loop.getAfter(), {}, {type, type}, {loc, loc});
+  Value width = merge->getArgument(0), source = merge->getArgument(1);
+  Value target = arith::SubIOp::create(host, loc, total, source);
+  Value blocks = multiply(multiply(rows, runs),
+                          index(kRunWords / (kMergedWords * kMergeThreads)));
+  Value twice = multiply(width, index(2));
+  auto yield = scf::YieldOp::create(host, loc, ValueRange{twice, target});
+  {
+    RowKernel kernel(op, words, device, (name + "_merge").str(), kMergeThreads,
+                     {workspace, source, target, width});
+    emitMerge(kernel);
+    kernel.launch(blocks, 0, yield);
+  }
+  {
+    RowKernel kernel(op, words, device, (name + "_ranks").str(), kMergeThreads,
+                     {workspace, loop.getResult(1)});
+    emitRanks(kernel, op.getFrom());
+    host.setInsertionPoint(op);
+    kernel.launch(multiply(rows, divide(ranks, kMergeThreads)), 0);
+  }
+  host.setInsertionPoint(op);
+  memref::DeallocOp::create(host, loc, workspace);
+}
