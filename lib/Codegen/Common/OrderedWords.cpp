@@ -28,6 +28,10 @@ OrderedWords::OrderedWords(Type element, bool descending, bool isUnsigned,
   while (width < keyBits + needed)
     width *= 2;
   word = IntegerType::get(element.getContext(), width);
+  if (auto type = dyn_cast<FloatType>(element))
+    keyFloat = type.getWidth() == keyBits
+                   ? type
+                   : FloatType(Float32Type::get(element.getContext()));
 }
 
 Value OrderedWords::constant(OpBuilder &b, Location loc,
@@ -54,11 +58,8 @@ Value OrderedWords::makeKey(OpBuilder &b, Location loc, Value v) const {
                       : arith::XOrIOp::create(b, loc, v, constant(b, loc, sign))
                             .getResult();
   }
-  auto type = cast<FloatType>(element);
-  if (type.getWidth() != keyBits) {
-    type = b.getF32Type();
-    v = arith::ExtFOp::create(b, loc, type, v);
-  }
+  if (keyFloat != element)
+    v = arith::ExtFOp::create(b, loc, keyFloat, v);
   Value bits = arith::BitcastOp::create(b, loc, key, v);
   Value magnitude =
       arith::AndIOp::create(b, loc, bits, constant(b, loc, ~sign));
@@ -72,7 +73,7 @@ Value OrderedWords::makeKey(OpBuilder &b, Location loc, Value v) const {
                             constant(b, loc, APInt(keyBits, 0)));
   ordered =
       arith::SelectOp::create(b, loc, isZero, constant(b, loc, sign), ordered);
-  APInt infinity = APFloat::getInf(type.getFloatSemantics()).bitcastToAPInt();
+  APInt infinity = APFloat::getInf(keyFloat.getFloatSemantics()).bitcastToAPInt();
   Value isNan = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt,
                                       magnitude, constant(b, loc, infinity));
   return arith::SelectOp::create(
@@ -101,4 +102,83 @@ Value OrderedWords::positionOf(OpBuilder &b, Location loc, Value v) const {
     return v;
   return arith::AndIOp::create(
       b, loc, v, constant(b, loc, APInt::getLowBitsSet(32, getPositionBits())));
+}
+
+Value OrderedWords::elementOf(OpBuilder &b, Location loc, Value v) const {
+  Type keyType = b.getIntegerType(keyBits);
+  Value key = v;
+  if (keyBits < word.getWidth()) {
+    Value shift =
+        constant(b, loc, APInt(word.getWidth(), getPositionBits()));
+    key = arith::TruncIOp::create(b, loc, keyType,
+                                  arith::ShRUIOp::create(b, loc, v, shift));
+  }
+  Value ones = constant(b, loc, APInt::getAllOnes(keyBits));
+  if (descending)
+    key = arith::XOrIOp::create(b, loc, key, ones);
+  Value sign = constant(b, loc, APInt::getSignMask(keyBits));
+  if (keyFloat) {
+    // A key with the upper bit is of a number without a sign.
+    Value signs = arith::ShRSIOp::create(
+        b, loc, key, constant(b, loc, APInt(keyBits, keyBits - 1)));
+    Value flips = arith::OrIOp::create(
+        b, loc, arith::XOrIOp::create(b, loc, signs, ones), sign);
+    Value made = arith::BitcastOp::create(
+        b, loc, keyFloat, arith::XOrIOp::create(b, loc, key, flips));
+    return keyFloat == element
+               ? made
+               : arith::TruncFOp::create(b, loc, element, made).getResult();
+  }
+  if (!isUnsigned)
+    key = arith::XOrIOp::create(b, loc, key, sign);
+  if (element.isIndex())
+    return arith::IndexCastOp::create(b, loc, element, key);
+  return key.getType() == element
+             ? key
+             : arith::TruncIOp::create(b, loc, element, key).getResult();
+}
+
+Value OrderedWords::pick(OpBuilder &b, Location loc, bool first, Value x,
+                         Value y) const {
+  bool larger = first == descending;
+  // These two have NaN for the largest number.
+  if (isa<FloatType>(element))
+    return larger ? Value(arith::MaximumFOp::create(b, loc, x, y))
+                  : Value(arith::MinNumFOp::create(b, loc, x, y));
+  if (isUnsigned)
+    return larger ? Value(arith::MaxUIOp::create(b, loc, x, y))
+                  : Value(arith::MinUIOp::create(b, loc, x, y));
+  return larger ? Value(arith::MaxSIOp::create(b, loc, x, y))
+                : Value(arith::MinSIOp::create(b, loc, x, y));
+}
+
+Value OrderedWords::lastElement(OpBuilder &b, Location loc) const {
+  if (auto type = dyn_cast<FloatType>(element)) {
+    const llvm::fltSemantics &semantics = type.getFloatSemantics();
+    // Of types without infinity the largest number with a sign.
+    APFloat least = APFloat::semanticsHasInf(semantics)
+                        ? APFloat::getInf(semantics, /*Negative=*/true)
+                        : APFloat::getLargest(semantics, /*Negative=*/true);
+    return arith::ConstantOp::create(
+        b, loc,
+        b.getFloatAttr(type, descending ? least : APFloat::getNaN(semantics)));
+  }
+  unsigned width = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  APInt value = isUnsigned ? (descending ? APInt::getZero(width)
+                                         : APInt::getAllOnes(width))
+                           : (descending ? APInt::getSignedMinValue(width)
+                                         : APInt::getSignedMaxValue(width));
+  return arith::ConstantOp::create(b, loc, b.getIntegerAttr(element, value));
+}
+
+Value OrderedWords::mayPass(OpBuilder &b, Location loc, Value v,
+                            Value other) const {
+  if (isa<FloatType>(element))
+    return arith::CmpFOp::create(b, loc,
+                                 descending ? arith::CmpFPredicate::UGE
+                                            : arith::CmpFPredicate::ULE,
+                                 v, other);
+  using P = arith::CmpIPredicate;
+  P most = isUnsigned ? P::uge : P::sge, least = isUnsigned ? P::ule : P::sle;
+  return arith::CmpIOp::create(b, loc, descending ? most : least, v, other);
 }

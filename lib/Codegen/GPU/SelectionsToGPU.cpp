@@ -49,7 +49,7 @@ struct SelectionsToGPU
         op.erase();
         continue;
       }
-      generateSelection(op, limits, device, "select_" + std::to_string(i));
+      generateSelection(op, limits, device, i);
     }
   }
 };

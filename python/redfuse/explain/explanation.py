@@ -14,6 +14,7 @@ from typing import Any
 from ..affine import dims_of
 from ..attributes import Schedule, fields, plain
 from ..errors import _position, position_text
+from .selections import add_ways, selections
 
 _VIEWS = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.cast", "tensor.extract_slice")
 _TEXT_PLACE = re.compile(r"(?<!\S)-:(?=\d+:\d)")  # as `errors.position_text` has it
@@ -25,6 +26,7 @@ class Recorder:
     def __init__(self) -> None:
         self.kernels: list[dict] = []
         self.refused: list[dict] = []
+        self.selections: list[dict] = []
 
     def after(self, stage: str, module: Any) -> None:
         """Takes from the module what this stage decided."""
@@ -43,8 +45,10 @@ class Recorder:
             self.refused = list(refusals(module))
         elif stage == "share":
             self._shared(module)
+            self.selections = selections(walk(module.operation, "redfuse.select"))
         elif stage == "plan":
             self._plans(module)
+            add_ways(self.selections, walk(module.operation, "gpu.launch_func"))
 
     def result(self) -> dict:
         """The explanation."""
@@ -56,7 +60,10 @@ class Recorder:
             {key: kernel[key] for key in (*keys, *(k for k in optional if k in kernel))}
             for kernel in self.kernels
         ]
-        return {"kernels": kernels, "refused": self.refused}
+        result: dict = {"kernels": kernels, "refused": self.refused}
+        if self.selections:
+            result["selections"] = self.selections
+        return result
 
     def _launched(self, launch: Any) -> dict | None:
         """The kernel of a launch, as it was before equal ones were joined."""

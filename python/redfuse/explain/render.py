@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .merges import merge_lines
+from .selections import selection_lines
 
 _REDUCERS = {
     "add": "sum",
@@ -37,7 +38,9 @@ def render(explanation: Mapping[str, Any]) -> str:
     refused = explanation.get("refused", [])
     for kernel in kernels:
         lines += [*kernel_lines(kernel), ""]
-    if not kernels:
+    for selection in explanation.get("selections", []):
+        lines += [*selection_lines(selection), ""]
+    if not lines:
         lines += ["No kernel: the program runs operation by operation.", ""]
     if refused:
         lines.append(f"Not fused ({len(refused)}):")

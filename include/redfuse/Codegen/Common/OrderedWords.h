@@ -31,6 +31,19 @@ public:
   /// The position of a word, as an i32.
   mlir::Value positionOf(mlir::OpBuilder &b, mlir::Location loc,
                          mlir::Value word) const;
+  /// An element that is equal, in the order, to the one of a word.
+  mlir::Value elementOf(mlir::OpBuilder &b, mlir::Location loc,
+                        mlir::Value word) const;
+
+  /// Of two elements the one that goes first, or last, in the order.
+  mlir::Value pick(mlir::OpBuilder &b, mlir::Location loc, bool first,
+                   mlir::Value x, mlir::Value y) const;
+  /// An element that none goes behind.
+  mlir::Value lastElement(mlir::OpBuilder &b, mlir::Location loc) const;
+  /// True where `element` does not go behind `other`; it may be where it does.
+  mlir::Value mayPass(mlir::OpBuilder &b, mlir::Location loc,
+                      mlir::Value element, mlir::Value other) const;
+
   /// What goes behind all words.
   mlir::Value last(mlir::OpBuilder &b, mlir::Location loc) const;
   mlir::Value constant(mlir::OpBuilder &b, mlir::Location loc,
@@ -41,6 +54,8 @@ private:
                       mlir::Value element) const;
 
   mlir::Type element;
+  /// Of floats, what keys are made of: the element, or f32.
+  mlir::FloatType keyFloat;
   bool descending, isUnsigned;
   unsigned keyBits;
   mlir::IntegerType word;

@@ -1,11 +1,11 @@
 //===- FindBest.cpp - the first ranks of long rows, by a threshold --------===//
 //
-// A block has a row. Each thread walks its share of it and keeps the one or two words
-// that come first. Of these, sorted, the word of the last rank that is wanted is a
-// threshold: that many words of the row do not go behind it, and, as shares are spread
-// over the row, few more. The block walks the row again and puts what the threshold
-// lets through into shared memory, wherever there is room: the order in which words
-// come does not matter, as they are all different and sorted in the end.
+// A block has a row. Each thread walks its share of it and keeps the one or two elements
+// that come first. Of these, sorted, the one of the last rank that is wanted is a
+// threshold: that many elements of the row do not go behind it, and, as shares are
+// spread over the row, few more. The block walks the row again and puts the words of
+// what the threshold lets through into shared memory, wherever there is room: the order
+// in which they come does not matter, as they are all different and sorted in the end.
 //
 // Where there is not room for all, the words that had some are sorted, and the one of
 // the last rank is the next threshold, which lets fewer through.
@@ -52,7 +52,8 @@ public:
 
 private:
   using Words = SmallVector<Value>;
-  Words walk(ValueRange carried, function_ref<Words(Value, ValueRange)> step);
+  Words walk(ValueRange carried,
+             function_ref<Words(Value, Value, ValueRange)> step);
   Value wordOfRank(ValueRange sorted);
   Value collect(Value threshold);
   Words collected(Value count);
@@ -69,29 +70,31 @@ private:
 };
 } // namespace
 
-/// Calls `step` for each word of the thread's share of the row.
-BestOfRow::Words BestOfRow::walk(ValueRange carried,
-                                 function_ref<Words(Value, ValueRange)> step) {
+/// Calls `step` for each element of the thread's share of the row, with its position.
+BestOfRow::Words BestOfRow::walk(
+    ValueRange carried,
+    function_ref<Words(Value, Value, ValueRange)> step) {
   int64_t ahead = kLoadsAhead * shape.threads;
   // Of all but the last part of the row several at a time are loaded.
   Value whole = ops.mul(
       arith::DivUIOp::create(b, loc, kernel.length, ops.i32(ahead)), ahead);
-  Words state =
-      ops.loop(ops.i32(0), whole, ops.i32(ahead), carried,
-               [&](Value start, ValueRange before) {
-                 Words loaded, next = llvm::to_vector_of<Value>(before);
-                 Value first = ops.add(start, kernel.thread);
-                 for (int64_t i = 0; i < kLoadsAhead; ++i)
-                   loaded.push_back(kernel.wordAt(
-                       row, ops.add(first, ops.i32(i * shape.threads))));
-                 for (Value word : loaded)
-                   next = step(word, next);
-                 return next;
-               });
+  Words state = ops.loop(
+      ops.i32(0), whole, ops.i32(ahead), carried,
+      [&](Value start, ValueRange before) {
+        Words places, loaded, next = llvm::to_vector_of<Value>(before);
+        Value first = ops.add(start, kernel.thread);
+        for (int64_t i = 0; i < kLoadsAhead; ++i) {
+          places.push_back(ops.add(first, ops.i32(i * shape.threads)));
+          loaded.push_back(kernel.elementAt(row, places.back()));
+        }
+        for (auto [element, place] : llvm::zip_equal(loaded, places))
+          next = step(element, place, next);
+        return next;
+      });
   return ops.loop(ops.add(whole, kernel.thread), kernel.length,
                   ops.i32(shape.threads), state,
                   [&](Value at, ValueRange before) {
-                    return step(kernel.wordAt(row, at), before);
+                    return step(kernel.elementAt(row, at), at, before);
                   });
 }
 
@@ -112,13 +115,19 @@ Value BestOfRow::collect(Value threshold) {
                                         kernel.thread, ops.i32(0));
   ops.when(isFirst, [&] { ops.store(counter, ops.i32(0), ops.i32(0)); });
   ops.barrier();
-  walk({}, [&](Value word, ValueRange) {
-    Value passes = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule,
-                                         word, threshold);
-    ops.when(passes, [&] {
-      Value place = kernel.count(counter);
-      ops.when(ops.less(place, ops.i32(shape.room)),
-               [&] { ops.store(memory, place, word); });
+  const OrderedWords &words = kernel.words;
+  // Most elements are compared as they are, and make no word.
+  Value limit = words.elementOf(b, loc, threshold);
+  walk({}, [&](Value element, Value place, ValueRange) {
+    ops.when(words.mayPass(b, loc, element, limit), [&] {
+      Value word = words.make(b, loc, element, place);
+      Value passes = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule,
+                                           word, threshold);
+      ops.when(passes, [&] {
+        Value slot = kernel.count(counter);
+        ops.when(ops.less(slot, ops.i32(shape.room)),
+                 [&] { ops.store(memory, slot, word); });
+      });
     });
     return Words();
   });
@@ -142,18 +151,24 @@ BestOfRow::Words BestOfRow::collected(Value count) {
 }
 
 void BestOfRow::emit() {
-  Words nothing(shape.kept, kernel.words.last(b, loc));
-  Words kept = walk(nothing, [&](Value word, ValueRange before) {
+  const OrderedWords &words = kernel.words;
+  Words nothing(shape.kept, words.lastElement(b, loc));
+  Words kept = walk(nothing, [&](Value element, Value, ValueRange before) {
     Words next;
     for (Value best : before) {
-      next.push_back(ops.least(best, word));
-      word = arith::MaxUIOp::create(b, loc, best, word);
+      next.push_back(words.pick(b, loc, /*first=*/true, best, element));
+      element = words.pick(b, loc, /*first=*/false, best, element);
     }
     return next;
   });
+  // Whatever equals the threshold passes: its position is behind all.
+  Value behind = words.constant(
+      b, loc, APInt::getLowBitsSet(32, std::min(32u, words.getPositionBits())));
+  for (Value &element : kept)
+    element = words.make(b, loc, element, behind);
   Value threshold = wordOfRank(sort.sort(kept));
 
-  Type word = kernel.words.getType(), i32 = b.getI32Type();
+  Type word = words.getType(), i32 = b.getI32Type();
   SmallVector<Type> types{i32};
   auto loop = scf::WhileOp::create(b, loc, types, threshold);
   {

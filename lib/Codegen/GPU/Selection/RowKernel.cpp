@@ -79,8 +79,12 @@ void RowKernel::launch(Value blocks, int64_t sharedBytes, Operation *at) {
   Value width = arith::ConstantIndexOp::create(host, loc, threads);
   Value bytes =
       arith::ConstantIntOp::create(host, loc, host.getI32Type(), sharedBytes);
-  gpu::LaunchFuncOp::create(host, loc, func, gpu::KernelDim3{blocks, one, one},
-                            gpu::KernelDim3{width, one, one}, bytes, operands);
+  auto launch = gpu::LaunchFuncOp::create(
+      host, loc, func, gpu::KernelDim3{blocks, one, one},
+      gpu::KernelDim3{width, one, one}, bytes, operands);
+  // What explain says of it.
+  if (Attribute way = op->getAttr(kSelectionAttr))
+    launch->setAttr(kSelectionAttr, way);
 }
 
 static Value viewShared(OpBuilder &b, Location loc, Value shared, Type element,
@@ -132,10 +136,13 @@ static SmallVector<Value> withLast(ArrayRef<Value> row, Value at) {
   return indices;
 }
 
+Value RowKernel::elementAt(ArrayRef<Value> row, Value position) {
+  return memref::LoadOp::create(b, loc, input,
+                                withLast(row, ops.index(position)));
+}
+
 Value RowKernel::wordAt(ArrayRef<Value> row, Value position) {
-  Value element =
-      memref::LoadOp::create(b, loc, input, withLast(row, ops.index(position)));
-  return words.make(b, loc, element, position);
+  return words.make(b, loc, elementAt(row, position), position);
 }
 
 void RowKernel::storeRanks(ArrayRef<Value> row, ArrayRef<Value> at,

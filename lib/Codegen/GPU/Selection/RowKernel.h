@@ -40,7 +40,8 @@ public:
 
   /// The indices of a row but the last one.
   llvm::SmallVector<mlir::Value> indicesOf(mlir::Value row);
-  /// The word of the element at a position.
+  /// The element at a position, and its word.
+  mlir::Value elementAt(llvm::ArrayRef<mlir::Value> row, mlir::Value position);
   mlir::Value wordAt(llvm::ArrayRef<mlir::Value> row, mlir::Value position);
   /// Stores the words of some ranks, from 0 on, each where its condition holds.
   void storeRanks(llvm::ArrayRef<mlir::Value> row,

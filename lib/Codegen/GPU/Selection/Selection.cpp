@@ -56,17 +56,23 @@ SelectionWay redfuse::chooseWay(SelectOp op, const SelectionLimits &limits) {
 }
 
 void redfuse::generateSelection(SelectOp op, const SelectionLimits &limits,
-                                gpu::GPUModuleOp device, StringRef name) {
+                                gpu::GPUModuleOp device, size_t number) {
   OrderedWords words = wordsOf(op);
+  std::string name = "select_" + std::to_string(number);
+  auto generate = [&](StringRef way, auto generator) {
+    op->setAttr(kSelectionAttr, StringAttr::get(op.getContext(),
+                                                Twine(number) + ":" + way));
+    generator(op, words, limits, device, name);
+  };
   switch (chooseWay(op, limits)) {
   case SelectionWay::SortRows:
-    generateSortRows(op, words, limits, device, name);
+    generate("sort_rows", generateSortRows);
     break;
   case SelectionWay::FindBest:
-    generateFindBest(op, words, limits, device, name);
+    generate("find_best", generateFindBest);
     break;
   case SelectionWay::MergeRuns:
-    generateMergeRuns(op, words, limits, device, name);
+    generate("merge_runs", generateMergeRuns);
     break;
   }
   op.erase();

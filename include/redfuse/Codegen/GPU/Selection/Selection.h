@@ -31,10 +31,13 @@ enum class SelectionWay {
 /// The way that takes the least, of those that the op's extents allow.
 SelectionWay chooseWay(SelectOp op, const SelectionLimits &limits);
 
+/// On the launches of a selection: its number, and the way, as "0:sort_rows".
+inline constexpr llvm::StringLiteral kSelectionAttr = "redfuse.selection";
+
 /// Makes the kernels of `op`, on buffers, at the end of `device`, and their launches,
-/// in place of the op. Names of kernels begin with `name`.
+/// in place of the op. `number`: of the program's selections, which names have.
 void generateSelection(SelectOp op, const SelectionLimits &limits,
-                       mlir::gpu::GPUModuleOp device, llvm::StringRef name);
+                       mlir::gpu::GPUModuleOp device, size_t number);
 
 } // namespace redfuse
 
