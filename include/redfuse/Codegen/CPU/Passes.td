@@ -48,7 +48,21 @@ def SelectionsToCPU : Pass<"redfuse-selections-to-cpu", "mlir::ModuleOp"> {
     }
     ```
 
-    becomes `call @select_0(%c0, %c8, %x, %v) {redfuse.parallel}`.
+    becomes
+
+    ```mlir
+    func.func @f(%x: memref<8x512xf32>, %v: memref<8x512xf32>) {
+      call @select_0(%c0, %c8, %x, %v) {redfuse.parallel}
+          : (index, index, memref<8x512xf32>, memref<8x512xf32>) -> ()
+      return
+    }
+    func.func private @select_0(%begin: index, %end: index, %x: memref<8x512xf32>, %v: memref<8x512xf32>) {
+      // ... scratch memory for the words of a row, twice
+      %scratch = call @redfuse_rt_scratch_view(%bytes) : (index) -> memref<?xi8>
+      %words = memref.view %scratch[%c2048][%c1024] : memref<?xi8> to memref<?xi64>
+      // ... for each row: fill, sort, store
+    }
+    ```
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect",
     "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];

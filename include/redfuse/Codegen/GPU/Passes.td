@@ -98,8 +98,26 @@ def SelectionsToGPU : Pass<"redfuse-selections-to-gpu", "mlir::ModuleOp"> {
     }
     ```
 
-    becomes a launch of `@select_0` by teams of 32 threads, each of which has 16
-    elements of a row.
+    becomes, by teams of 32 threads, each of which has 16 elements of a row,
+
+    ```mlir
+    func.func @f(%x: memref<8x512xf32>, %v: memref<8x512xf32>) {
+      gpu.launch_func @redfuse_gpu::@select_0 blocks in (%c2, %c1, %c1)
+          threads in (%c128, %c1, %c1) dynamic_shared_memory_size %bytes
+          args(%x : memref<8x512xf32>, %v : memref<8x512xf32>) {redfuse.selection = "0:sort_rows"}
+      // ...
+    }
+    gpu.module @redfuse_gpu {
+      gpu.func @select_0(%x: memref<8x512xf32>, %v: memref<8x512xf32>) kernel
+          attributes {known_block_size = array<i32: 128, 1, 1>} {
+        // ... words are compared with those of the thread beside
+        %other = gpu.shuffle xor %word, %mask, %c32 : i32
+        // ... through shared memory neighbouring threads get neighbours
+        gpu.barrier
+        memref.store %element, %v[%row, %rank] : memref<8x512xf32>
+        // ...
+    }
+    ```
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
     "mlir::LLVM::LLVMDialect", "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
