@@ -73,7 +73,8 @@ Value OrderedWords::makeKey(OpBuilder &b, Location loc, Value v) const {
                             constant(b, loc, APInt(keyBits, 0)));
   ordered =
       arith::SelectOp::create(b, loc, isZero, constant(b, loc, sign), ordered);
-  APInt infinity = APFloat::getInf(keyFloat.getFloatSemantics()).bitcastToAPInt();
+  APInt infinity =
+      APFloat::getInf(keyFloat.getFloatSemantics()).bitcastToAPInt();
   Value isNan = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt,
                                       magnitude, constant(b, loc, infinity));
   return arith::SelectOp::create(
@@ -108,8 +109,7 @@ Value OrderedWords::elementOf(OpBuilder &b, Location loc, Value v) const {
   Type keyType = b.getIntegerType(keyBits);
   Value key = v;
   if (keyBits < word.getWidth()) {
-    Value shift =
-        constant(b, loc, APInt(word.getWidth(), getPositionBits()));
+    Value shift = constant(b, loc, APInt(word.getWidth(), getPositionBits()));
     key = arith::TruncIOp::create(b, loc, keyType,
                                   arith::ShRUIOp::create(b, loc, v, shift));
   }

@@ -16,7 +16,7 @@ _WAYS = {
 
 
 def selections(ops: Iterator[Any]) -> list[dict]:
-    """Of each ``redfuse.select``, on tensors or buffers: what it orders, and which ranks it gives."""
+    """Of each ``redfuse.select``: what it orders, and which ranks it gives."""
     return [_selection(op) for op in ops]
 
 

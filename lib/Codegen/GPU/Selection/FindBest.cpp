@@ -71,26 +71,26 @@ private:
 } // namespace
 
 /// Calls `step` for each element of the thread's share of the row, with its position.
-BestOfRow::Words BestOfRow::walk(
-    ValueRange carried,
-    function_ref<Words(Value, Value, ValueRange)> step) {
+BestOfRow::Words
+BestOfRow::walk(ValueRange carried,
+                function_ref<Words(Value, Value, ValueRange)> step) {
   int64_t ahead = kLoadsAhead * shape.threads;
   // Of all but the last part of the row several at a time are loaded.
   Value whole = ops.mul(
       arith::DivUIOp::create(b, loc, kernel.length, ops.i32(ahead)), ahead);
-  Words state = ops.loop(
-      ops.i32(0), whole, ops.i32(ahead), carried,
-      [&](Value start, ValueRange before) {
-        Words places, loaded, next = llvm::to_vector_of<Value>(before);
-        Value first = ops.add(start, kernel.thread);
-        for (int64_t i = 0; i < kLoadsAhead; ++i) {
-          places.push_back(ops.add(first, ops.i32(i * shape.threads)));
-          loaded.push_back(kernel.elementAt(row, places.back()));
-        }
-        for (auto [element, place] : llvm::zip_equal(loaded, places))
-          next = step(element, place, next);
-        return next;
-      });
+  Words state =
+      ops.loop(ops.i32(0), whole, ops.i32(ahead), carried,
+               [&](Value start, ValueRange before) {
+                 Words places, loaded, next = llvm::to_vector_of<Value>(before);
+                 Value first = ops.add(start, kernel.thread);
+                 for (int64_t i = 0; i < kLoadsAhead; ++i) {
+                   places.push_back(ops.add(first, ops.i32(i * shape.threads)));
+                   loaded.push_back(kernel.elementAt(row, places.back()));
+                 }
+                 for (auto [element, place] : llvm::zip_equal(loaded, places))
+                   next = step(element, place, next);
+                 return next;
+               });
   return ops.loop(ops.add(whole, kernel.thread), kernel.length,
                   ops.i32(shape.threads), state,
                   [&](Value at, ValueRange before) {

@@ -60,8 +60,8 @@ void redfuse::generateSelection(SelectOp op, const SelectionLimits &limits,
   OrderedWords words = wordsOf(op);
   std::string name = "select_" + std::to_string(number);
   auto generate = [&](StringRef way, auto generator) {
-    op->setAttr(kSelectionAttr, StringAttr::get(op.getContext(),
-                                                Twine(number) + ":" + way));
+    op->setAttr(kSelectionAttr,
+                StringAttr::get(op.getContext(), Twine(number) + ":" + way));
     generator(op, words, limits, device, name);
   };
   switch (chooseWay(op, limits)) {
