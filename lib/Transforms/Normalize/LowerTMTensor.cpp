@@ -1,4 +1,5 @@
 //===- LowerTMTensor.cpp - sorts, top-k, scans and scatters as loops ------===//
+#include "GroupUpdates.h"
 #include "NormalizeCommon.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
@@ -347,6 +348,12 @@ struct LowerScatter : OpRewritePattern<ScatterOp> {
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value output = op.getOutputs()[0];
+    if (redfuse::getTargetOf(op).getName() != "cpu")
+      if (FailureOr<Value> grouped = redfuse::groupUpdates(op, rewriter);
+          succeeded(grouped)) {
+        rewriter.replaceOp(op, *grouped);
+        return success();
+      }
     Value count = tensor::DimOp::create(rewriter, loc, op.getInputs()[0], 0);
     SmallVector<int64_t> spread;
     if (redfuse::getTargetOf(op).getName() != "cpu") {
