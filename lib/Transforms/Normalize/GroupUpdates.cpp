@@ -16,6 +16,7 @@
 
 #include "NormalizeCommon.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Dialect/Redfuse/IR/Selection.h"
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -202,21 +203,14 @@ Value Grouping::makeKeys() {
 
 /// The keys from small to large, and whose they are.
 std::pair<Value, Value> Grouping::sort(Value keys) {
-  Value numbers = fill({count}, b.getI32Type(), [&](ValueRange at) -> Value {
-    return arith::IndexCastOp::create(b, loc, b.getI32Type(), at[0]);
-  });
-  auto sorted = redfuse::tm_tensor::SortOp::create(
-      b, loc, TypeRange{keys.getType(), numbers.getType()}, ValueRange(),
-      ValueRange{keys, numbers}, 0);
-  OpBuilder::InsertionGuard guard(b);
-  Type type = b.getI32Type();
-  Block *body = b.createBlock(&sorted.getRegion(), {}, {type, type, type, type},
-                              {loc, loc, loc, loc});
-  redfuse::tm_tensor::YieldOp::create(b, loc,
-                                      compare(arith::CmpIPredicate::sle,
-                                              body->getArgument(0),
-                                              body->getArgument(1)));
-  return {sorted.getResult(0), sorted.getResult(1)};
+  Value sorted =
+      tensor::EmptyOp::create(b, loc, ArrayRef(count), b.getI32Type());
+  Value numbers =
+      tensor::EmptyOp::create(b, loc, ArrayRef(count), b.getI32Type());
+  auto select = redfuse::SelectOp::create(
+      b, loc, TypeRange{sorted.getType(), numbers.getType()}, keys, sorted,
+      numbers, /*from=*/0, /*descending=*/false, /*is_unsigned=*/false);
+  return {select.getResult(0), select.getResult(1)};
 }
 
 /// For each place, and behind the last, where its updates begin among `keys`.
