@@ -40,8 +40,6 @@ private:
   /// and an epilogue of which each thread makes all results at once, in registers.
   static bool isBetter(const FoundContraction &found, const KernelSpace &space,
                        ContractionPlanAttr attr) {
-    if (attr.getSplits() >= kManySplits)
-      return true;
     if (!attr.getBoxes())
       return false;
     const MatrixForm &form = found.form();

@@ -74,10 +74,7 @@ inline constexpr WarpgroupShape kWarpgroupShapes[] = {
 /// element at a time: with 48 convolutions of KernelBench took up to 2.5 times as long.
 inline constexpr int64_t kMostGathered = 32;
 /// Blocks that share a sum, at most.
-inline constexpr int64_t kMostSumSplits = 128;
-/// Splits of a sum from which on a contraction is taken: blocks of a plan for matrix units
-/// share one within a cluster (32 x 131072 x 32: 8 blocks, 53 us of 16 on an H200).
-inline constexpr int64_t kManySplits = 32;
+inline constexpr int64_t kMostSumSplits = 32;
 /// Rows from which on products of 16-bit floats are faster as contractions of boxes than
 /// by plans for matrix units (16384 x 4096 x 4096 0.86 of their time on an H100, 8192 rows
 /// 0.97 to 1.04), and epilogues from which on: the weights are those of a function like
