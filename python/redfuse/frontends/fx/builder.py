@@ -20,11 +20,12 @@ PARALLEL, REDUCTION = "#linalg.iterator_type<parallel>", "#linalg.iterator_type<
 @dataclasses.dataclass(frozen=True)
 class Tensor:
     """A value and what PyTorch knows of it. shape: numbers, and ``torch.SymInt`` where an extent
-    is open."""
+    is open. narrow: what it was expanded of."""
 
     value: Any
     shape: tuple[Any, ...]
     dtype: Any
+    narrow: Tensor | None = None
 
     @property
     def rank(self) -> int:
@@ -151,7 +152,8 @@ class Builder:
         """Broadcast to ``shape``."""
         if same_shape(x.shape, shape):
             return x
-        return self.map([x], shape, x.dtype, lambda v: v)
+        made = self.map([x], shape, x.dtype, lambda v: v)
+        return dataclasses.replace(made, narrow=x)
 
     def slice(self, x: Tensor, dim: int, start: Any, size: Any, step: int = 1) -> Tensor:
         """``size`` elements of a dim from ``start`` on."""

@@ -11,7 +11,7 @@ from mlir.dialects import arith, cf
 
 from ...errors import UnsupportedError
 from . import dtypes, reductions
-from .builder import Builder, Tensor, is_empty, projection, refuse
+from .builder import Builder, Tensor, is_empty, projection, refuse, same_shape
 from .indexing import place_of
 from .orders import Meta
 from .pointwise import choose, computed_in
@@ -226,6 +226,37 @@ def _has_few_updates(x: Tensor, dim: int, index: Tensor) -> bool:
     )  # fmt: skip
 
 
+def _places_of_slices(x: Tensor, dim: int, index: Tensor) -> Tensor | None:
+    """The positions along ``dim``, where an index tensor is those expanded over all other dims."""
+    if (narrow := index.narrow) is None:
+        return None
+    shape = (1,) * (index.rank - narrow.rank) + tuple(narrow.shape)
+    others = [d for d in range(x.rank) if d != dim]
+    is_one = all(isinstance(shape[d], int) and shape[d] == 1 for d in others)
+    return narrow if is_one and same_shape(
+        [index.shape[d] for d in others], [x.shape[d] for d in others]
+    ) and same_shape(shape[dim:][:1], index.shape[dim:][:1]) else None  # fmt: skip
+
+
+def _scatter_slices(
+    c: Call, x: Tensor, dim: int, places: Tensor, shape: Sequence[Any], src: Any,
+    combine: Callable[..., Scalar],
+) -> Tensor:  # fmt: skip
+    """Whole slices at positions along ``dim``. shape: of the updates."""
+    b = c.b
+    turned = [dim, *(d for d in range(x.rank) if d != dim)]
+    if isinstance(src, Tensor):
+        src = b.cast(b.slices(src, [0] * x.rank, shape, [1] * x.rank), c.dtype)
+    else:
+        src = b.full(shape, c.dtype, src)
+    count = shape[dim]
+    column = b.reshape(places, (count,)), x.shape[dim]
+    made = _scatter(
+        c, b.permute(x, turned), b.permute(src, turned), _table(c, (count,), [column]), combine
+    )
+    return b.reshape(b.permute(made, [turned.index(d) for d in range(x.rank)]), c.shape)
+
+
 def _scatter_along(
     c: Call, x: Tensor, dim: int, index: Tensor, src: Any, combine: Callable[..., Scalar]
 ) -> Tensor:
@@ -234,6 +265,8 @@ def _scatter_along(
         return x
     if x.rank and _has_few_updates(x, dim, index):
         return _scatter_few(c, x, dim, index, src, combine)
+    if x.rank and (places := _places_of_slices(x, dim, index)) is not None:
+        return _scatter_slices(c, x, dim, places, index.shape, src, combine)
     if x.rank == 0:
         x, index = b.reshape(x, (1,)), b.reshape(index, (1,))
         src = b.reshape(src, (1,)) if isinstance(src, Tensor) else src
