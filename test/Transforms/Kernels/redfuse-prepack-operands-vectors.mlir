@@ -136,3 +136,23 @@ func.func @codes(%x: tensor<4096x4096xf32>, %w: tensor<4096x4096xi8>, %e: tensor
   } -> tensor<4096x4096xf32>
   return %r : tensor<4096x4096xf32>
 }
+
+// Rows that are moved against the results' and computed are copied as what is computed.
+// CHECK-LABEL: func.func @moved
+// CHECK: %[[X:.*]] = redfuse.cascade {{.*}} ins(%{{.*}} : tensor<4096x4096xbf16>) outs(%{{.*}} : tensor<4096x4096xbf16>)
+// CHECK: arith.mulf
+// CHECK: redfuse.cascade {{.*}} ins(%{{.*}}, %[[X]] : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>)
+func.func @moved(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %e: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j, k) -> ((i + 4095) mod 4096, k)>, #kb, #o]} ins(%x, %w : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) outs(%e : tensor<4096x4096xf32>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %f = arith.extf %a : bf16 to f32
+    %g = arith.mulf %f, %f : f32
+    %h = arith.truncf %g : f32 to bf16
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %b : bf16 to f32
+    %m = arith.mulf %p, %q : f32
+    %s = redfuse.reduce add %m over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}

@@ -178,3 +178,26 @@ func.func @expanded_part(%x: tensor<3x16xf32>) -> tensor<3x4x2xf32> {
   %r = tensor.expand_shape %c [[0], [1, 2]] output_shape [3, 4, 2] : tensor<3x8xf32> into tensor<3x4x2xf32>
   return %r : tensor<3x4x2xf32>
 }
+
+// Rolled rows that another loop reads expanded are read by loops of the parts.
+// CHECK-LABEL: func.func @expand_rolled
+// CHECK-NOT: tensor.expand_shape
+// CHECK: linalg.generic {indexing_maps = [#[[ROLLED:.*]], #{{.*}}], iterator_types = ["parallel", "parallel", "parallel"]}
+// CHECK-SAME: outs(%{{.*}} : tensor<4x2x3xf32>)
+func.func @expand_rolled(%x: tensor<8x3xf32>) -> tensor<2x4x3xf32> {
+  %e = tensor.empty() : tensor<8x3xf32>
+  %c = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> ((d0 + 3) mod 8, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x3xf32>) outs(%e : tensor<8x3xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x3xf32>
+  %s = tensor.expand_shape %c [[0, 1], [2]] output_shape [4, 2, 3] : tensor<8x3xf32> into tensor<4x2x3xf32>
+  %f = tensor.empty() : tensor<2x4x3xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s : tensor<4x2x3xf32>) outs(%f : tensor<2x4x3xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %n = arith.negf %in : f32
+    linalg.yield %n : f32
+  } -> tensor<2x4x3xf32>
+  return %r : tensor<2x4x3xf32>
+}

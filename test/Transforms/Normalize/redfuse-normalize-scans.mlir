@@ -46,6 +46,24 @@ func.func @stays(%x: tensor<5x7xf32>, %out: tensor<5x7xf32>, %last: tensor<5xf32
 
 // -----
 
+// A declared reducer is one of the program's own.
+// CHECK-LABEL: func @declared
+func.func @declared(%x: tensor<5x7xf32>, %out: tensor<5x7xf32>, %last: tensor<5xf32>) -> tensor<5x7xf32> {
+  // CHECK-NOT: tm_tensor
+  // CHECK: linalg.generic
+  // CHECK: redfuse.combine %{{.*}}, %{{.*}} {identities = [1.000000e+00 : f32]}
+  %r:2 = tm_tensor.scan dimension(1) inclusive(true) {redfuse.combiner = {identity = [1.0 : f32]}}
+      ins(%x : tensor<5x7xf32>) outs(%out, %last : tensor<5x7xf32>, tensor<5xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.mulf %a, %b : f32
+    %n = math.absf %m : f32
+    tm_tensor.yield %n : f32
+  } -> tensor<5x7xf32>, tensor<5xf32>
+  return %r#0 : tensor<5x7xf32>
+}
+
+// -----
+
 #ij = affine_map<(i, j) -> (i, j)>
 #i = affine_map<(i, j) -> (i)>
 
