@@ -17,6 +17,11 @@ inline constexpr double kInsertedElements = 512, kInsertedRankNs = 40;
 /// nanoseconds. Estimated: two sorts of 1024 elements; an element read twice at the
 /// rate of one multiprocessor.
 inline constexpr double kSelectionNs = 20000, kSelectedElementNs = 0.08;
+/// Where rows are fewer than a GPU's multiprocessors, blocks select from pieces of them,
+/// and then from what these have given: pieces of a row at least, for which two more
+/// launches pay, elements of a piece at least, and for each rank. Estimated.
+inline constexpr int64_t kLeastSelectedPieces = 4, kLeastSelectedPiece = 8192,
+                         kPieceOfRank = 16;
 
 } // namespace redfuse
 

@@ -167,6 +167,10 @@ public:
 
 private:
   Value swapLast(Value tensor);
+  SelectOp select(Value rows, Ranks ranks, bool wantsValues, Type positions);
+  std::pair<Value, Value> selectOfPieces(Value rows, int64_t pieces,
+                                         int64_t count, bool wantsValues,
+                                         Type positions);
 
   RewriterBase &b;
   Location loc;
@@ -197,9 +201,8 @@ Value Selection::swapLast(Value tensor) {
       .getResult(0);
 }
 
-std::pair<Value, Value> Selection::build(Ranks ranks, bool wantsValues,
-                                         Type positions) {
-  Value rows = swapLast(input);
+SelectOp Selection::select(Value rows, Ranks ranks, bool wantsValues,
+                           Type positions) {
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, rows);
   sizes.back() = ranks.count;
   Value values, places;
@@ -213,11 +216,109 @@ std::pair<Value, Value> Selection::build(Ranks ranks, bool wantsValues,
     places = tensor::EmptyOp::create(b, loc, sizes, positions);
     types.push_back(places.getType());
   }
-  auto select =
-      SelectOp::create(b, loc, types, rows, values, places, ranks.from,
-                       order.descending, order.isUnsigned);
-  return {wantsValues ? swapLast(select.getResult(0)) : Value(),
-          positions ? swapLast(select.getResults().back()) : Value()};
+  return SelectOp::create(b, loc, types, rows, values, places, ranks.from,
+                          order.descending, order.isUnsigned);
+}
+
+/// In how many pieces rows are selected from, so that all units of a GPU have work: a
+/// divisor of their length; 1: whole.
+int64_t countPieces(Operation *op, RankedTensorType rows, const Ranks &ranks) {
+  const Chip *chip = getChipOf(op);
+  std::optional<int64_t> count = getConstantIntValue(ranks.count);
+  if (!chip || !rows.hasStaticShape() || !count || ranks.from != 0)
+    return 1;
+  int64_t length = rows.getShape().back(), number = 1;
+  for (int64_t extent : rows.getShape().drop_back())
+    number *= extent;
+  if (number == 0 || length == 0)
+    return 1;
+  // Each piece has all ranks, and of pieces together there are far fewer.
+  int64_t most =
+      std::min(chip->units / number,
+               length / std::max(kPieceOfRank * *count, kLeastSelectedPiece));
+  for (int64_t pieces = most; pieces >= kLeastSelectedPieces; --pieces)
+    if (length % pieces == 0)
+      return pieces;
+  return 1;
+}
+
+/// The first ranks of each piece, and of these the first ones. Those of a piece are in
+/// order and pieces follow each other, so that equal ones stay in theirs.
+std::pair<Value, Value> Selection::selectOfPieces(Value rows, int64_t pieces,
+                                                  int64_t count,
+                                                  bool wantsValues,
+                                                  Type positions) {
+  auto type = cast<RankedTensorType>(rows.getType());
+  int64_t rank = type.getRank(), length = type.getShape().back() / pieces;
+  SmallVector<int64_t> cut(type.getShape());
+  cut.back() = pieces;
+  cut.push_back(length);
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t d = 0; d < rank; ++d)
+    groups.push_back({d});
+  groups.back().push_back(rank);
+  Value parts = tensor::ExpandShapeOp::create(
+      b, loc, RankedTensorType::get(cut, type.getElementType()), rows, groups);
+  OpFoldResult ranks = b.getIndexAttr(count);
+  SelectOp first = select(parts, {0, ranks}, /*wantsValues=*/true,
+                          positions ? Type(b.getIndexType()) : Type());
+  Value candidates =
+      tensor::CollapseShapeOp::create(b, loc, first.getResult(0), groups);
+  SelectOp best = select(candidates, {0, ranks}, wantsValues,
+                         positions ? Type(b.getIndexType()) : Type());
+  Value values = wantsValues ? best.getResult(0) : Value();
+  if (!positions)
+    return {values, Value()};
+  Value places =
+      tensor::CollapseShapeOp::create(b, loc, first.getResult(1), groups);
+  Value chosen = best.getResults().back();
+  Value empty = tensor::EmptyOp::create(
+      b, loc, tensor::getMixedSizes(b, loc, chosen), positions);
+  AffineMap map = AffineMap::getMultiDimIdentityMap(rank, b.getContext());
+  Value found =
+      linalg::GenericOp::create(
+          b, loc, empty.getType(), chosen, empty, ArrayRef{map, map},
+          SmallVector(rank, utils::IteratorType::parallel),
+          [&](OpBuilder &inner, Location at, ValueRange arguments) {
+            SmallVector<Value> indices;
+            for (int64_t d = 0; d + 1 < rank; ++d)
+              indices.push_back(linalg::IndexOp::create(inner, at, d));
+            indices.push_back(arguments[0]);
+            Value inPiece =
+                tensor::ExtractOp::create(inner, at, places, indices);
+            Value piece = arith::DivUIOp::create(
+                inner, at, arguments[0],
+                arith::ConstantIndexOp::create(inner, at, count));
+            Value start = arith::MulIOp::create(
+                inner, at, piece,
+                arith::ConstantIndexOp::create(inner, at, length));
+            Value place = arith::AddIOp::create(inner, at, start, inPiece);
+            if (!positions.isIndex())
+              place = arith::IndexCastOp::create(inner, at, positions, place);
+            linalg::YieldOp::create(inner, at, place);
+          })
+          .getResult(0);
+  return {values, found};
+}
+
+std::pair<Value, Value> Selection::build(Ranks ranks, bool wantsValues,
+                                         Type positions) {
+  Value rows = swapLast(input);
+  auto type = cast<RankedTensorType>(rows.getType());
+  Value values, places;
+  int64_t pieces =
+      countPieces(rows.getParentBlock()->getParentOp(), type, ranks);
+  if (pieces > 1) {
+    std::tie(values, places) =
+        selectOfPieces(rows, pieces, *getConstantIntValue(ranks.count),
+                       wantsValues, positions);
+  } else {
+    SelectOp whole = select(rows, ranks, wantsValues, positions);
+    values = wantsValues ? whole.getResult(0) : Value();
+    places = positions ? whole.getResults().back() : Value();
+  }
+  return {values ? swapLast(values) : Value(),
+          places ? swapLast(places) : Value()};
 }
 
 Value Selection::gather(Value source, Value positions) {

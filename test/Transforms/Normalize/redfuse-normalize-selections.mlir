@@ -65,7 +65,12 @@ func.func @along(%x: tensor<9xf32>, %y: tensor<9xf16>) -> tensor<9xf16> {
 // CHECK: redfuse.select
 // CHECK-LABEL: func.func @few_of_many
 // CPU: tm_tensor.topk
-// GPU: redfuse.select
+// GPU: %[[P:.+]] = tensor.expand_shape %{{.*}} : tensor<4x1000000xf32> into tensor<4x32x31250xf32>
+// GPU: %[[C:.+]]:2 = redfuse.select ins(%[[P]] : tensor<4x32x31250xf32>) values({{.*}}) positions({{.*}} : tensor<4x32x16xindex>) {descending}
+// GPU: %[[V:.+]] = tensor.collapse_shape %[[C]]#0
+// GPU: %[[B:.+]]:2 = redfuse.select ins(%[[V]] : tensor<4x512xf32>) values({{.*}}) positions({{.*}} : tensor<4x16xindex>) {descending}
+// GPU: %[[I:.+]] = linalg.generic {{.*}} ins(%[[B]]#1 : tensor<4x16xindex>)
+// GPU: return %[[B]]#0, %[[I]]
 // CHECK-LABEL: func.func @few
 // CHECK: tm_tensor.topk
 func.func @many(%x: tensor<4x3000xf32>) -> tensor<4x100xf32> {
@@ -78,7 +83,7 @@ func.func @many(%x: tensor<4x3000xf32>) -> tensor<4x100xf32> {
   } -> tensor<4x100xf32>, tensor<4x100xi64>
   return %t#0 : tensor<4x100xf32>
 }
-func.func @few_of_many(%x: tensor<4x1000000xf32>) -> tensor<4x16xf32> {
+func.func @few_of_many(%x: tensor<4x1000000xf32>) -> (tensor<4x16xf32>, tensor<4x16xi64>) {
   %v = tensor.empty() : tensor<4x16xf32>
   %w = tensor.empty() : tensor<4x16xi64>
   %t:2 = tm_tensor.topk dimension(1) ins(%x : tensor<4x1000000xf32>) outs(%v, %w : tensor<4x16xf32>, tensor<4x16xi64>) {
@@ -86,7 +91,7 @@ func.func @few_of_many(%x: tensor<4x1000000xf32>) -> tensor<4x16xf32> {
     %o = arith.cmpf ogt, %new, %placed : f32
     tm_tensor.yield %o : i1
   } -> tensor<4x16xf32>, tensor<4x16xi64>
-  return %t#0 : tensor<4x16xf32>
+  return %t#0, %t#1 : tensor<4x16xf32>, tensor<4x16xi64>
 }
 func.func @few(%x: tensor<4x3000xf32>) -> tensor<4x8xf32> {
   %v = tensor.empty() : tensor<4x8xf32>

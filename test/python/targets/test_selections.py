@@ -153,6 +153,9 @@ FOUND = [
     for kind in ("normal", "ties", "special", "equal", "ascending", "descending", "period")
     for descending in (False, True)
 ] + [Case(1, 9001, 0, 300, "bf16", True, "ties"), Case(1, 3000, 0, 40, "f64", True)]
+PIECES = [
+    Case(2, 40000, 0, 24, kind=kind, descending=True) for kind in ("ties", "special", "ascending")
+]
 MERGED = [
     Case(2, 8195, 0, 8195, "f64", kind="ties"), Case(1, 20011, 5000, 9000, kind="special"),
     Case(1, 17000, 0, 17000, "bf16", True, "ties"),
@@ -180,6 +183,11 @@ def test_rows_sorted_in_registers(case: Case) -> None:
 @pytest.mark.parametrize("case", FOUND, ids=str)
 def test_ranks_found_by_a_threshold(case: Case) -> None:
     assert "select_0" in compare(case, 0, "cuda:sm_90a")
+
+
+@pytest.mark.parametrize("case", PIECES, ids=str)
+def test_ranks_of_pieces_of_few_rows(case: Case) -> None:
+    assert compare(case, 0, "cuda:sm_90a")[:2] == ["select_0", "select_1"]
 
 
 @pytest.mark.sample(3)

@@ -407,7 +407,9 @@ def NormalizeSelections : NormalizePass<"selections"> {
     some ranks of long rows), and for every `tm_tensor.sort` that is left, if its
     region is the order of numbers or its reverse, the elements are selected by
     `redfuse.select`: only of the ranks that are used, along the last dim. Another dim
-    changes places with it. What is sorted along and is no position is gathered.
+    changes places with it. What is sorted along and is no position is gathered. On a GPU
+    the first ranks of few long rows are selected from pieces of them, and then from
+    what these give.
 
     ```mlir
     func.func @f(%x: tensor<9xf32>) -> tensor<9xf32> {
