@@ -71,6 +71,7 @@ private:
   void insert(Value count);
   Value sort(Value count);
   Value sortDigits(Value count);
+  Values append(Value word, ValueRange before);
   void buildRow(ValueRange row);
 
   SelectOp op;
@@ -211,55 +212,61 @@ Value RowSelection::sort(Value count) {
       [&] { return Values{sortDigits(count)}; })[0];
 }
 
+/// Puts a word behind those of the row so far, of which there are `before[0]`; where
+/// there is no room for more, the ranks alone stay, and the last of them is the
+/// threshold. `before`: that number, the threshold, and its element.
+SmallVector<Value> RowSelection::append(Value word, ValueRange before) {
+  store(word, memory, before[0]);
+  Value next = add(before[0], index(1));
+  Value isFull =
+      arith::AndIOp::create(b, compare(arith::CmpIPredicate::eq, next, room),
+                            compare(arith::CmpIPredicate::ult, ranks, room));
+  return choose(
+      isFull, before.getTypes(),
+      [&] {
+        Value start = sort(next);
+        Value isFar = compare(arith::CmpIPredicate::ne, start, index(0));
+        auto copy = scf::IfOp::create(b, isFar, false);
+        {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPoint(copy.thenYield());
+          loop(index(0), ranks, {}, [&](Value i, ValueRange) {
+            store(load(memory, add(start, i)), memory, i);
+            return Values();
+          });
+        }
+        Value worst = load(memory, arith::SubIOp::create(b, ranks, index(1)));
+        return Values{ranks, worst, words.elementOf(b, b.getLoc(), worst)};
+      },
+      [&] { return Values{next, before[1], before[2]}; });
+}
+
 void RowSelection::buildRow(ValueRange row) {
   auto at = [&](Value position) {
     Values indices = llvm::to_vector_of<Value>(row);
     indices.push_back(position);
     return indices;
   };
-  // Of a function of its own the code is there once.
+  // Of most elements of a long row it is enough to compare them as they are.
   Value last = words.last(b, b.getLoc());
-  Values state =
-      loop(index(0), length, {index(0), last},
-           [&](Value position, ValueRange before) {
-             Value filled = before[0], threshold = before[1];
-             Value element = memref::LoadOp::create(b, input, at(position));
-             Value number =
-                 arith::IndexCastUIOp::create(b, b.getI32Type(), position);
-             Value word = words.make(b, b.getLoc(), element, number);
-             Value passes = compare(arith::CmpIPredicate::ule, word, threshold);
-             TypeRange types = before.getTypes();
-             return choose(
-                 passes, types,
-                 [&] {
-                   store(word, memory, filled);
-                   Value next = add(filled, index(1));
-                   Value isFull = arith::AndIOp::create(
-                       b, compare(arith::CmpIPredicate::eq, next, room),
-                       compare(arith::CmpIPredicate::ult, ranks, room));
-                   return choose(
-                       isFull, types,
-                       [&] {
-                         Value start = sort(next);
-                         Value isFar =
-                             compare(arith::CmpIPredicate::ne, start, index(0));
-                         auto copy = scf::IfOp::create(b, isFar, false);
-                         {
-                           OpBuilder::InsertionGuard guard(b);
-                           b.setInsertionPoint(copy.thenYield());
-                           loop(index(0), ranks, {}, [&](Value i, ValueRange) {
-                             store(load(memory, add(start, i)), memory, i);
-                             return Values();
-                           });
-                         }
-                         Value worst = load(
-                             memory, arith::SubIOp::create(b, ranks, index(1)));
-                         return Values{ranks, worst};
-                       },
-                       [&] { return Values{next, threshold}; });
-                 },
-                 [&] { return Values{filled, threshold}; });
-           });
+  Values state = loop(
+      index(0), length, {index(0), last, words.elementOf(b, b.getLoc(), last)},
+      [&](Value position, ValueRange before) {
+        TypeRange types = before.getTypes();
+        auto unchanged = [&] { return llvm::to_vector_of<Value>(before); };
+        Value element = memref::LoadOp::create(b, input, at(position));
+        return choose(
+            words.mayPass(b, b.getLoc(), element, before[2]), types,
+            [&] {
+              Value number =
+                  arith::IndexCastUIOp::create(b, b.getI32Type(), position);
+              Value word = words.make(b, b.getLoc(), element, number);
+              return choose(
+                  compare(arith::CmpIPredicate::ule, word, before[1]), types,
+                  [&] { return append(word, before); }, unchanged);
+            },
+            unchanged);
+      });
   Value start = sort(state[0]);
   Value from = index(op.getFrom());
   Value most = arith::MinUIOp::create(b, ranks, state[0]);
