@@ -38,7 +38,7 @@ def test_zigzag_order(eight: Ranks, world: int, strategy: str) -> None:
     check(eight, world, text, qkv(2, 2, 1, 53), [2, 2, 2], order="zigzag", strategy=strategy)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("world", WORLDS)
 def test_ragged_and_empty_shards(eight: Ranks, world: int) -> None:
     for strategy in ("ring", "gather", "rows"):
@@ -71,7 +71,7 @@ def test_windows_and_sums_as_second_result(eight: Ranks, world: int) -> None:
         text = programs.attention(1, 2, 37, 37, 8, kind="causal+window", window=9, sums=True)
         _, said = check(eight, world, text, qkv(4, 2, 2, 37), [2, 2, 2], strategy=strategy)
         assert said["results"] == ["Shard(2)", "Shard(2)"]
-        check(eight, world, text, qkv(5, 2, 2, 37), [2, 2, 2], order="zigzag", strategy=strategy)
+    check(eight, world, text, qkv(5, 2, 2, 37), [2, 2, 2], order="zigzag", strategy="ring")
 
 
 @pytest.mark.sample(2)
