@@ -239,6 +239,8 @@ IndexRange IndexRanges::makeSingle(AffineExpr expr, bool isExact) {
 }
 
 IndexRange IndexRanges::makeConstant(int64_t number) {
+  // The least one stands for an extent that is not known.
+  number = std::max(number, ShapedType::kDynamic + 1);
   return makeSingle(getSymbol({number, Value(), -1}), true);
 }
 

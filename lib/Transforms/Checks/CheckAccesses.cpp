@@ -623,6 +623,58 @@ LogicalResult Checker::check(Operation *op) {
   return success();
 }
 
+/// More elements than any memory has: what asks for them has failed its check.
+static constexpr int64_t kImpossible = int64_t(1) << 47;
+
+/// Constants that a check has refused are never used, but passes fold them into types
+/// whose sizes overflow, or take the least one for an extent that is not known. What
+/// is never reached may as well ask for nothing.
+static void dropImpossible(Operation *op) {
+  if (!isa_and_nonnull<tensor::TensorDialect, linalg::LinalgDialect,
+                       bufferization::BufferizationDialect>(op->getDialect()))
+    return;
+  unsigned firstStride = op->getNumOperands(), endOfStrides = firstStride;
+  if (auto slice = dyn_cast<OffsetSizeAndStrideOpInterface>(op)) {
+    endOfStrides = slice.getOffsetSizeAndStrideStartOperandIndex() +
+                   slice.getOffsets().size() + slice.getSizes().size() +
+                   slice.getStrides().size();
+    firstStride = endOfStrides - slice.getStrides().size();
+  }
+  SmallVector<OpOperand *> constants;
+  __int128 product = 1;
+  bool isImpossible = false;
+  for (OpOperand &operand : op->getOpOperands()) {
+    std::optional<int64_t> value;
+    if (operand.get().getType().isIndex())
+      value = getConstantIntValue(operand.get());
+    if (!value)
+      continue;
+    constants.push_back(&operand);
+    __int128 size = *value < 0 ? -__int128(*value) : __int128(*value);
+    isImpossible |=
+        size > kImpossible || (isa<tensor::ExpandShapeOp>(op) && *value < 0);
+    product =
+        std::min(product, __int128(kImpossible)) * std::max<__int128>(size, 1);
+  }
+  for (Type type : op->getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      for (int64_t extent : tensor.getShape())
+        if (!ShapedType::isDynamic(extent))
+          product = std::min(product, __int128(kImpossible)) *
+                    std::max<int64_t>(extent, 1);
+  bool isNew = isa<tensor::EmptyOp, tensor::SplatOp, tensor::GenerateOp,
+                   tensor::ExtractSliceOp, bufferization::AllocTensorOp>(op);
+  if (!isImpossible && !(isNew && product > kImpossible))
+    return;
+  OpBuilder b(op);
+  for (OpOperand *operand : constants) {
+    unsigned number = operand->getOperandNumber();
+    bool isStride = number >= firstStride && number < endOfStrides;
+    operand->set(
+        arith::ConstantIndexOp::create(b, op->getLoc(), isStride ? 1 : 0));
+  }
+}
+
 LogicalResult Checker::run() {
   SmallVector<Operation *> ops;
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -633,6 +685,7 @@ LogicalResult Checker::run() {
     if (failed(check(op)))
       return failure();
   checks.makeGuards();
+  func.walk(dropImpossible);
   return success();
 }
 

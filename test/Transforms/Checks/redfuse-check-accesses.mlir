@@ -290,3 +290,19 @@ func.func @rows_of_a_result(%x: tensor<?xf32>, %n: index, %init: tensor<4xf32>) 
   } -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// -----
+
+// What no memory has is asked for behind an assertion that fails, and never: its size would
+// overflow once it is in a type.
+// CHECK-LABEL: func @impossible
+// CHECK: cf.assert
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK-DAG: %[[NOTHING:.*]] = arith.constant 0 : index
+// CHECK: tensor.empty(%{{.*}}, %{{.*}}) : tensor<?x?xf32>
+// CHECK-NOT: tensor.empty(%c4294967296
+func.func @impossible() -> tensor<?x?xf32> {
+  %n = arith.constant 4294967296 : index
+  %e = tensor.empty(%n, %n) : tensor<?x?xf32>
+  return %e : tensor<?x?xf32>
+}
