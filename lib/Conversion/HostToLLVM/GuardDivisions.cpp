@@ -27,13 +27,14 @@ void redfuse::guardDivisions(Operation *function) {
             op))
       return;
     Type type = op->getResult(0).getType();
-    auto element = dyn_cast<IntegerType>(getElementTypeOrSelf(type));
+    Type element = getElementTypeOrSelf(type);
     Value dividend = op->getOperand(0), divisor = op->getOperand(1);
-    if (!element || neverTraps(divisor)) // Extents are indices.
+    if (neverTraps(divisor))
       return;
     OpBuilder b(op);
     Location loc = op->getLoc();
-    unsigned width = element.getWidth();
+    unsigned width = element.isIndex() ? IndexType::kInternalStorageBitWidth
+                                       : element.getIntOrFloatBitWidth();
     auto equals = [&](Value v, const APInt &number) -> Value {
       return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, v,
                                    splat(b, loc, type, number));
