@@ -122,7 +122,8 @@ func.func @constant() -> memref<3xf32> {
 // CHECK: %[[BY:.*]] = arith.select %[[BAD]], %{{.*}}, %arg1
 // CHECK: arith.divsi %arg0, %[[BY]]
 // CHECK: arith.divsi %arg0, %c7_i32
-// CHECK: arith.divsi %arg2, %arg2
+// CHECK: %[[GUARDED:.*]] = arith.select %{{.*}}, %{{.*}}, %arg2 : index
+// CHECK: arith.divsi %arg2, %[[GUARDED]]
 func.func @divisions(%a: i32, %b: i32, %n: index) -> (i32, i32, index) {
   %c7 = arith.constant 7 : i32
   %q = arith.divsi %a, %b : i32
