@@ -629,7 +629,7 @@ static constexpr int64_t kImpossible = int64_t(1) << 47;
 /// Constants that a check has refused are never used, but passes fold them into types
 /// whose sizes overflow, or take the least one for an extent that is not known. What
 /// is never reached may as well ask for nothing.
-static void dropImpossible(Operation *op) {
+static void dropImpossible(AccessChecks &checks, Operation *op) {
   if (!isa_and_nonnull<tensor::TensorDialect, linalg::LinalgDialect,
                        bufferization::BufferizationDialect>(op->getDialect()))
     return;
@@ -667,6 +667,14 @@ static void dropImpossible(Operation *op) {
   if (!isImpossible && !(isNew && product > kImpossible))
     return;
   OpBuilder b(op);
+  if (!op->getParentOfType<linalg::LinalgOp>())
+    checks.require(
+        op,
+        [&](OpBuilder &before) -> Value {
+          return arith::ConstantOp::create(before, op->getLoc(),
+                                           before.getBoolAttr(false));
+        },
+        "no memory has what is asked for");
   for (OpOperand *operand : constants) {
     unsigned number = operand->getOperandNumber();
     bool isStride = number >= firstStride && number < endOfStrides;
@@ -685,7 +693,7 @@ LogicalResult Checker::run() {
     if (failed(check(op)))
       return failure();
   checks.makeGuards();
-  func.walk(dropImpossible);
+  func.walk([&](Operation *op) { dropImpossible(checks, op); });
   return success();
 }
 

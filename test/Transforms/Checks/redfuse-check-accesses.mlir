@@ -298,7 +298,6 @@ func.func @rows_of_a_result(%x: tensor<?xf32>, %n: index, %init: tensor<4xf32>) 
 // CHECK-LABEL: func @impossible
 // CHECK: cf.assert
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
-// CHECK-DAG: %[[NOTHING:.*]] = arith.constant 0 : index
 // CHECK: tensor.empty(%{{.*}}, %{{.*}}) : tensor<?x?xf32>
 // CHECK-NOT: tensor.empty(%c4294967296
 func.func @impossible() -> tensor<?x?xf32> {
