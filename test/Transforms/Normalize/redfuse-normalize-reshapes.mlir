@@ -201,3 +201,23 @@ func.func @expand_rolled(%x: tensor<8x3xf32>) -> tensor<2x4x3xf32> {
   } -> tensor<2x4x3xf32>
   return %r : tensor<2x4x3xf32>
 }
+
+// So is one of whole pieces of the dim that is cut (heads of queries among those of keys).
+// CHECK-LABEL: func.func @expand_before_slice_of_pieces
+// CHECK: %[[E:.+]] = tensor.expand_shape %{{.*}} output_shape [2, 9, 4]
+// CHECK: tensor.extract_slice %[[E]][0, 3, 0] [2, 3, 4] [1, 1, 1]
+func.func @expand_before_slice_of_pieces(%x: tensor<2x36xf32>) -> tensor<2x3x4xf32> {
+  %s = tensor.extract_slice %x[0, 12] [2, 12] [1, 1] : tensor<2x36xf32> to tensor<2x12xf32>
+  %r = tensor.expand_shape %s [[0], [1, 2]] output_shape [2, 3, 4] : tensor<2x12xf32> into tensor<2x3x4xf32>
+  return %r : tensor<2x3x4xf32>
+}
+
+// One that begins within a piece stays.
+// CHECK-LABEL: func.func @slice_within_a_piece
+// CHECK: %[[S:.+]] = tensor.extract_slice %{{.*}}[0, 10] [2, 12] [1, 1]
+// CHECK: tensor.expand_shape %[[S]]
+func.func @slice_within_a_piece(%x: tensor<2x36xf32>) -> tensor<2x3x4xf32> {
+  %s = tensor.extract_slice %x[0, 10] [2, 12] [1, 1] : tensor<2x36xf32> to tensor<2x12xf32>
+  %r = tensor.expand_shape %s [[0], [1, 2]] output_shape [2, 3, 4] : tensor<2x12xf32> into tensor<2x3x4xf32>
+  return %r : tensor<2x3x4xf32>
+}
