@@ -143,6 +143,11 @@ def LowerTMTensor : Pass<"redfuse-lower-tm-tensor"> {
     kernel become loops over elements, which run on the host (or, by
     redfuse-host-to-gpu, in a kernel of their own).
 
+    On a GPU rows are a parallel loop, and a scatter of 256 updates or more that
+    combines by a known function orders them by their places (`redfuse.select`):
+    each place's begin is found by a search, updates are combined in chunks of 64,
+    and chunks in their order, so that a call repeated gives the same bits.
+
     ```mlir
     func.func @f(%x: tensor<5xf32>, %y: tensor<5xf32>, %last: tensor<f32>)
         -> tensor<5xf32> {
