@@ -3,8 +3,10 @@
 import os
 import signal
 from collections import Counter
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redfuse
@@ -13,6 +15,8 @@ from drivers import cuda, hip
 ROOT = Path(__file__).resolve().parents[1]
 # Of what is installed on demand: `tools/dev test --rocm`.
 collect_ignore = [] if find_spec("llvmlite") else ["simulators/test_waves.py"]
+# `tools/dev test --torch`.
+collect_ignore_glob = [] if find_spec("torch") else ["python/distributed/test_*.py"]
 CORPUS = ROOT / "test" / "e2e" / "corpus"
 
 
@@ -89,3 +93,14 @@ func.func @main(%x: tensor<3x5xf32>, %y: tensor<5xf32>) -> tensor<3x5xf32> {
 def scale() -> str:
     """A program that multiplies rows by a vector."""
     return SCALE
+
+
+@pytest.fixture(scope="session")
+def eight() -> Iterator[Any]:
+    """One set of eight processes for all tests of programs over several; smaller meshes are parts
+    of it."""
+    from ranks import ranks_of
+
+    worlds = [[5, 6], [1, 2, 3], [4, 5, 6, 7], [0, 1, 2, 3, 4, 5, 6, 7]]
+    with ranks_of(8, worlds, timeout=60.0) as found:
+        yield found

@@ -53,9 +53,12 @@ class Pieces:
             found = self.program.finalize(state)
             return list(found) if isinstance(found, tuple) else [found]
         parts: list[list[Any]] = []
+        before = self.empty() if self.program.prefixes else None
         for start in range(0, max(1, self.length), max(1, width)):
             chunk = self.chunk(start, min(start + width, self.length))
-            found = self.program.finalize(state, *chunk, offset=start)
+            found = self.program.finalize(state, *chunk, offset=start, before=before)
+            if before is not None:
+                before = self.program.update(before, *chunk, offset=start)
             parts.append(list(found) if isinstance(found, tuple) else [found])
         return [
             np.concatenate([part[i] for part in parts], axis) if axis >= 0 else parts[0][i]

@@ -49,6 +49,9 @@ inline mlir::Value inlineRegion(mlir::OpBuilder &b, mlir::Region &region,
 /// not.
 std::optional<std::string> declareCombiner(mlir::linalg::GenericOp op);
 
+/// Whether `tensor` holds the position along `dimension` at every point.
+bool holdsPositions(mlir::Value tensor, int64_t dimension);
+
 /// Concatenations become maps.
 void populateConcatPatterns(mlir::RewritePatternSet &patterns);
 

@@ -131,21 +131,6 @@ std::optional<Order> readOrder(TopkOp op) {
   return Order{read->larger, read->isUnsigned};
 }
 
-/// Does `tensor` hold the position along `dimension` at every point?
-bool holdsPositions(Value tensor, int64_t dimension) {
-  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
-  if (!generic || generic.getNumResults() != 1 ||
-      generic.getNumParallelLoops() != generic.getNumLoops())
-    return false;
-  AffineMap map = generic.getMatchingIndexingMap(generic.getDpsInitOperand(0));
-  Value value = generic.getBody()->getTerminator()->getOperand(0);
-  if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
-    value = cast.getIn();
-  auto index = value.getDefiningOp<linalg::IndexOp>();
-  return index && map.isPermutation() &&
-         map.getDimPosition(dimension) == index.getDim();
-}
-
 /// Ranks of rows: from `from` on.
 struct Ranks {
   int64_t from = 0;
@@ -396,7 +381,7 @@ LogicalResult rewriteSort(SortOp sort, RewriterBase &b) {
   for (auto [result, source] :
        llvm::zip_equal(sort->getResults(), sort.getOutputs()))
     if (result.getResultNumber() > 0 && !result.use_empty()) {
-      bool isOwn = holdsPositions(source, dimension);
+      bool isOwn = redfuse::holdsPositions(source, dimension);
       Type type = isOwn ? getElementTypeOrSelf(source.getType())
                         : Type(b.getIndexType());
       if (positions && positions != type)
@@ -411,7 +396,7 @@ LogicalResult rewriteSort(SortOp sort, RewriterBase &b) {
        llvm::zip_equal(sort->getResults(), sort.getOutputs())) {
     Value made = result.getResultNumber() == 0 ? values : places;
     if (!result.use_empty() && result.getResultNumber() > 0 &&
-        !holdsPositions(source, dimension))
+        !redfuse::holdsPositions(source, dimension))
       made = selection.gather(source, places);
     results.push_back(made);
   }

@@ -9,10 +9,7 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse::tm_tensor;
 
-namespace {
-
-/// Does `tensor` hold the position along `dimension` at every point?
-bool isPositions(Value tensor, int64_t dimension) {
+bool redfuse::holdsPositions(Value tensor, int64_t dimension) {
   auto generic = tensor.getDefiningOp<linalg::GenericOp>();
   if (!generic || generic.getNumResults() != 1 ||
       generic.getNumParallelLoops() != generic.getNumLoops())
@@ -26,6 +23,8 @@ bool isPositions(Value tensor, int64_t dimension) {
     return false;
   return map.getDimPosition(dimension) == index.getDim();
 }
+
+namespace {
 
 /// The slices that read `result`, if they are all its first `k` elements along
 /// `dimension` with everything of the other dims.
@@ -176,7 +175,7 @@ struct SortToTopk : OpRewritePattern<SortOp> {
       indexType = getElementTypeOrSelf(indices.getType());
       if (!indexType.isIntOrIndex())
         return rewriter.notifyMatchFailure(sort, "indices are not integers");
-      if (!isPositions(indices, dimension))
+      if (!redfuse::holdsPositions(indices, dimension))
         inputs.push_back(indices);
     }
     SmallVector<OpFoldResult> sizes =

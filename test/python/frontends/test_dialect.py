@@ -211,7 +211,9 @@ def test_every_example_of_the_dialect_parses(context):
             continue
         defined = set(re.findall(r"(%\w+)(?::\d+)? = ", example))
         arguments: dict[str, str] = {}
-        for names, kinds in re.findall(r"(?:ins|outs)\((%[^:]*) : ([^)]*)\)", example):
+        for names, kinds in re.findall(
+            r"(?:ins|outs|values|positions)\((%[^:]*) : ([^)]*)\)", example
+        ):
             for name, kind in zip(names.split(", "), kinds.split(", "), strict=True):
                 if name not in defined:
                     arguments[name] = kind

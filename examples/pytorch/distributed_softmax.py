@@ -1,6 +1,6 @@
 """A softmax whose columns are on several processes.
 
-    torchrun --nproc-per-node 2 examples/distributed_softmax.py
+    torchrun --nproc-per-node 2 examples/pytorch/distributed_softmax.py
 
 Each rank reduces its own columns to two numbers a row; these are merged, and each finishes its
 part.
