@@ -10,7 +10,8 @@ from mlir import ir
 from mlir.dialects import arith
 
 from . import dtypes
-from .builder import Builder, Tensor, is_empty, refuse
+from .builder import Builder, Tensor, is_empty
+from .orders import Meta
 from .registry import Call, axis, lowers
 
 Scalar = Any
@@ -150,9 +151,16 @@ def _roll(c: Call, self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()
 
 
 def _rolled(c: Call, x: Tensor, by: dict[int, int]) -> Tensor:
-    for d in by:
-        if not isinstance(x.shape[d], int):
-            refuse("roll along a dim of dynamic extent")
+    if not all(isinstance(x.shape[d], int) for d in by):
+
+        def where(place: Scalar, d: int, _: Any) -> Scalar:
+            if d not in by:
+                return place
+            extent = c.b.extent(x.shape[d])
+            moved = arith.addi(place, extent)
+            return arith.remui(arith.subi(moved, arith.remsi(c.b.index(by[d]), extent)), extent)
+
+        return read_at(Call(c.b, Meta(x.shape, x.dtype)), x, [], where)
     places = [
         ir.AffineExpr.get_mod(ir.AffineExpr.get_dim(d) + -by[d] % x.shape[d], x.shape[d])
         if by.get(d, 0) % x.shape[d] else ir.AffineExpr.get_dim(d)
