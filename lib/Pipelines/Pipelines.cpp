@@ -79,10 +79,15 @@ static LogicalResult addRaise(OpPassManager &pm, const CompileOptions &, Fail) {
 
 /// What strict programs may not use, and schedules that the user chose, say nothing
 /// about a group.
-static LogicalResult addFuse(OpPassManager &pm, const CompileOptions &options,
-                             Fail) {
+static FuseOptions getFuse(const CompileOptions &options) {
   FuseOptions fuse;
   fuse.plans = options.plans && !options.strict && options.schedule.empty();
+  fuse.prices = options.prices;
+  return fuse;
+}
+
+static void addFusion(OpPassManager &pm, const CompileOptions &options,
+                      const FuseOptions &fuse) {
   pm.addPass(createFuse(fuse));
   if (!options.strict)
     pm.addPass(createNestReductions());
@@ -101,12 +106,26 @@ static LogicalResult addFuse(OpPassManager &pm, const CompileOptions &options,
   }
   // What is streamed is an axis as it was written.
   if (!options.along.empty())
-    return success();
+    return;
   if (!options.strict)
     pm.addPass(createSplitScans());
   // Tiles that are asked for are of dims as they were written.
   if (options.tiles.empty())
     pm.addPass(createCollapseDims());
+}
+
+static LogicalResult addFuse(OpPassManager &pm, const CompileOptions &options,
+                             Fail) {
+  addFusion(pm, options, getFuse(options));
+  return success();
+}
+
+/// A state is of one pass over what is streamed, whatever that costs.
+static LogicalResult addFuseOfState(OpPassManager &pm,
+                                    const CompileOptions &options, Fail) {
+  FuseOptions fuse = getFuse(options);
+  fuse.prices = false;
+  addFusion(pm, options, fuse);
   return success();
 }
 
@@ -343,12 +362,13 @@ static SmallVector<Stage> listStages(PipelineKind kind) {
             {"llvm", addHost}};
   bool onCuda = kind == PipelineKind::CUDA || kind == PipelineKind::StateCUDA;
   bool onGpu = onCuda || kind == PipelineKind::ROCM;
+  bool isState = kind == PipelineKind::State || kind == PipelineKind::StateCUDA;
   SmallVector<Stage> stages = {
       {"check", addCheck},
       {"normalize", onGpu ? addNormalizeForGPU : addNormalize},
       {"raise", addRaise},
-      {"fuse", addFuse}};
-  if (kind == PipelineKind::State || kind == PipelineKind::StateCUDA)
+      {"fuse", isState ? addFuseOfState : addFuse}};
+  if (isState)
     stages.push_back({"state", addState});
   stages.append({{"schedule", addSchedule},
                  {"derive", addDerive},

@@ -55,8 +55,10 @@ def fused(
     options: Options, tiles: Sequence[int] = (), as_written: bool = False
 ) -> list[tuple[str, str]]:
     """(stage, pipeline) pairs of the fusing compiler for the CPU. tiles: extents by iteration dim
-    instead of the model's (0: the model's). as_written: no dims are joined or cut."""
-    return _all(CPU, [*_words(options, tiles), *(["along=0,0"] if as_written else [])])
+    instead of the model's (0: the model's). as_written: no dims are joined or cut, and kernels are
+    those of states."""
+    own = ["along=0,0", "prices=false"] if as_written else []
+    return _all(CPU, [*_words(options, tiles), *own])
 
 
 def state(options: Options, target: str = "cpu", part: Part | None = None) -> list[tuple[str, str]]:

@@ -11,6 +11,16 @@ from redfuse.bench.builder import Program
 
 Arrays = list[np.ndarray]
 LENGTH = 7
+# A machine on which many short kernels are faster than a long one.
+_WIDE = (
+    '#redfuse.target<"cpu", units = 64, vector_bits = 512, l1 = 32768, l2 = 1048576, '
+    "flops = 8192, bandwidth = 1280, launch_ns = 100>"
+)
+
+
+def on_a_wide_machine(text: str) -> str:
+    """A program with the prices of such a machine."""
+    return text.replace("module {", "module attributes {redfuse.target = " + _WIDE + "} {", 1)
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,11 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
       llvm::cl::desc("ask, before groups are fused for an NVIDIA "
                      "GPU, how they would run"),
       llvm::cl::init(true)};
+  Option<bool> prices{
+      *this, "prices",
+      llvm::cl::desc(
+          "keep apart what is faster so (never where a state is made)"),
+      llvm::cl::init(true)};
   ListOption<int64_t> along{
       *this, "along",
       llvm::cl::desc("number and axis of the argument that a state streams")};

@@ -276,15 +276,49 @@ bool Planner::areApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
   return false;
 }
 
+/// The variables over which what is made of `ops` is reduced or scanned.
+static llvm::SmallDenseSet<unsigned> getReduced(const FusionSpace &space,
+                                                ArrayRef<CascadeOp> ops) {
+  llvm::SmallDenseSet<unsigned> found;
+  for (const FusionSpace::Instance &instance : space.getInstances()) {
+    CascadeOp op = instance.op;
+    if (!llvm::is_contained(ops, op))
+      continue;
+    for (Operation &inner : op.getBody().front()) {
+      SmallVector<int64_t> over;
+      if (auto reduce = dyn_cast<ReduceOp>(inner))
+        llvm::append_range(over, reduce.getOver());
+      else if (auto scan = dyn_cast<ScanOp>(inner))
+        over.push_back(scan.getDim());
+      for (int64_t d : over)
+        for (unsigned v : space.getVariablesOf(instance.dims[d]))
+          found.insert(v);
+    }
+  }
+  return found;
+}
+
+/// Whether parts of `space` reduce over the same: where one needs the other, only one
+/// kernel goes through what they reduce once.
+static bool reduceTogether(const FusionSpace &space, ArrayRef<CascadeOp> a,
+                           ArrayRef<CascadeOp> b) {
+  llvm::SmallDenseSet<unsigned> first = getReduced(space, a);
+  return llvm::any_of(getReduced(space, b),
+                      [&](unsigned v) { return first.contains(v); });
+}
+
 std::optional<FusionGroup> Planner::tryMerge(const FusionGroup &a,
-                                             const FusionGroup &b,
+                                             const FusionGroup &b, bool isEdge,
                                              FusionRefusal &why) {
-  if (!isWithinBounds(a, b, why) || areApart(a.ops, b.ops, why))
+  bool isFree = !prices && isEdge;
+  if (!isWithinBounds(a, b, why) || (!isFree && areApart(a.ops, b.ops, why)))
     return std::nullopt;
   SmallVector<CascadeOp> ops(a.ops);
   llvm::append_range(ops, b.ops);
   std::optional<FusionGroup> fused = evaluate(std::move(ops), why);
-  if (!fused ||
+  if (!fused || (isFree && reduceTogether(fused->space, a.ops, b.ops)))
+    return fused;
+  if (areApart(a.ops, b.ops, why) ||
       !hasFewInputs(fused->length, a.length, b.length, b.ops.front(), why) ||
       !isBetter(*fused, a, b, why) || !staysFast(*fused, a, b, why))
     return std::nullopt;
@@ -313,7 +347,8 @@ bool Planner::growAlongEdge(Operation *producer, CascadeOp consumer) {
   if (a == b || isTriedAgain(producer, consumer))
     return false;
   FusionRefusal why;
-  std::optional<FusionGroup> fused = tryMerge(*groups[a], *groups[b], why);
+  std::optional<FusionGroup> fused =
+      tryMerge(*groups[a], *groups[b], /*isEdge=*/true, why);
   if (!fused) {
     refusals[{producer, consumer.getOperation()}] = why;
     return false;
@@ -342,7 +377,8 @@ void Planner::addReaders(unsigned group,
 
 bool Planner::growBeside(unsigned a, unsigned b) {
   FusionRefusal why;
-  std::optional<FusionGroup> fused = tryMerge(*groups[a], *groups[b], why);
+  std::optional<FusionGroup> fused =
+      tryMerge(*groups[a], *groups[b], /*isEdge=*/false, why);
   double least =
       std::min(groups[a]->cost.parallelism, groups[b]->cost.parallelism);
   if (!fused || fused->cost.parallelism < least ||
@@ -600,7 +636,7 @@ struct FusePass : public redfuse::impl::FuseBase<FusePass> {
     for (Block *block : blocks) {
       readRanks(rewriter, *block);
       widenSlicedReductions(rewriter, *block);
-      Planner(*block, target, maxGroup, isTried ? &trials : nullptr)
+      Planner(*block, target, maxGroup, prices, isTried ? &trials : nullptr)
           .run(rewriter);
     }
   }

@@ -26,12 +26,14 @@ struct FusionGroup {
   std::shared_ptr<const Growth> growth;
 };
 
-/// Plans the groups of one block.
+/// Plans the groups of one block. Without `prices` what reduces over the same is fused along
+/// edges however long it takes.
 class Planner {
 public:
-  Planner(Block &block, TargetAttr target, unsigned maxGroup,
+  Planner(Block &block, TargetAttr target, unsigned maxGroup, bool prices,
           GroupTrials *trials)
-      : block(block), target(target), maxGroup(maxGroup), trials(trials) {}
+      : block(block), target(target), maxGroup(maxGroup), prices(prices),
+        trials(trials) {}
 
   /// Whether anything was fused.
   bool run(RewriterBase &rewriter);
@@ -45,8 +47,10 @@ private:
   SmallVector<OpResult> producersOf(CascadeOp op);
   std::optional<FusionGroup> evaluate(SmallVector<CascadeOp> ops,
                                       FusionRefusal &why);
+  /// `isEdge`: one needs what the other makes.
   std::optional<FusionGroup> tryMerge(const FusionGroup &a,
-                                      const FusionGroup &b, FusionRefusal &why);
+                                      const FusionGroup &b, bool isEdge,
+                                      FusionRefusal &why);
   bool isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why);
   bool isWithinBounds(const FusionGroup &a, const FusionGroup &b,
                       FusionRefusal &why);
@@ -84,6 +88,7 @@ private:
   Block &block;
   TargetAttr target;
   unsigned maxGroup;
+  bool prices;
   SmallVector<CascadeOp> cascades;
   llvm::DenseMap<Operation *, unsigned> position; // of every op in the block
   SmallVector<Operation *> opAt;

@@ -13,7 +13,7 @@ import redfuse
 from conftest import CORPUS
 from redfuse.bench import programs
 from redfuse.reference import Reference
-from state_programs import CASES, LENGTH, OPEN_VARIANCE, Arrays, Case
+from state_programs import CASES, LENGTH, OPEN_VARIANCE, Arrays, Case, on_a_wide_machine
 
 SPLITS = [(a, LENGTH - a) for a in range(LENGTH + 1)]
 
@@ -381,3 +381,25 @@ def test_prefixes_continue_from_the_state_before() -> None:
     state = other.update(other.init(), *chunks[0])
     with fails(redfuse.ArgumentError, "no result of this program is a prefix"):
         other.finalize(state, before=state)
+
+
+def test_decoding_of_a_million_keys_is_a_state_on_any_machine() -> None:
+    """Its prices keep scores, softmax and products apart; a state is of one pass over the keys."""
+    keys = 1 << 20
+    text = on_a_wide_machine(programs.attention(1, 2, 1, keys, 8, kv_heads=1))
+    assert len(redfuse.compile(text).explain(json=True)["kernels"]) > 1
+    exe = redfuse.compile(text, options={"along": (1, 2)})
+    rng = np.random.default_rng(0)
+    q, k, v = (
+        rng.standard_normal((1, h, n, 8), np.float32) for h, n in ((2, 1), (1, keys), (1, keys))
+    )
+    states = []
+    for start, stop in ((0, 300001), (300001, keys)):
+        part = [np.ascontiguousarray(x[:, :, start:stop]) for x in (k, v)]
+        states.append(exe.update(exe.init(q), *part, offset=start))
+    got = exe.finalize(exe.merge(*states))
+    s = (q[0, :, 0].astype(np.float64) @ k[0, 0].astype(np.float64).T) / np.sqrt(8)
+    p = np.exp(s - s.max(1, keepdims=True))
+    want = p / p.sum(1, keepdims=True) @ v[0, 0].astype(np.float64)
+    # A million weights of like size: sums of their products are small beside the values.
+    assert np.abs(got[0, :, 0] - want).max() <= 1e-5 * np.abs(v).max()

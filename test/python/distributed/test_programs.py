@@ -8,7 +8,7 @@ import redfuse
 from cases import check, over_grid
 from ranks import Ranks
 from redfuse.bench import programs
-from state_programs import ARGMAX, CASES, OPEN_VARIANCE, logsumexp
+from state_programs import ARGMAX, CASES, OPEN_VARIANCE, logsumexp, on_a_wide_machine
 
 WORLDS = (2, 3, 4, 8)
 
@@ -113,6 +113,20 @@ def test_decoding_with_a_sharded_cache(eight: Ranks, world: int) -> None:
     _, said = check(eight, world, text, data, [None, 2, 2], cuts(15, 41, world))
     assert said["strategy"] == "states"
     assert said["merge"]["ordered"] is False
+
+
+def test_decoding_of_a_million_keys(eight: Ranks) -> None:
+    """Where prices keep scores, softmax and products apart."""
+    keys = 1 << 20
+    text = on_a_wide_machine(programs.attention(1, 2, 1, keys, 4, kv_heads=1))
+    q, k, v = normal(15, (1, 2, 1, 4), (1, 1, keys, 4), (1, 1, keys, 4))
+    s = (q[0, :, 0].astype(np.float64) @ k[0, 0].astype(np.float64).T) / 2
+    p = np.exp(s - s.max(1, keepdims=True))
+    want = (p / p.sum(1, keepdims=True) @ v[0, 0].astype(np.float64))[None, :, None]
+    # Sums of a million products with weights of like size are small beside the values.
+    tolerance = 1e-5 * np.abs(v).max() / np.abs(want).max()
+    check(eight, 2, text, [q, k, v], [None, 2, 2], cuts(15, keys, 2), tolerance=tolerance,
+          expected=[want])  # fmt: skip
 
 
 @pytest.mark.sample(3)

@@ -42,8 +42,9 @@ def Fuse : Pass<"redfuse-fuse"> {
     group is the whole program in index notation; two stages share an iteration
     dim where they read the same tensor at the same place. For a GPU of NVIDIA, the
     passes that plan kernels are asked about each group (`plans`): one for which they
-    have no fast plan is taken apart, and grows again by what that taught. Every edge
-    that stays leaves an entry in `redfuse.refused`.
+    have no fast plan is taken apart, and grows again by what that taught. Without
+    `prices` cascades of which one needs the other, and that reduce over the same, are fused
+    where that is legal: a state is of one pass over the data. Every edge that stays leaves an entry in `redfuse.refused`.
 
     ```mlir
     #all = affine_map<(i, j) -> (i, j)>
@@ -88,7 +89,10 @@ def Fuse : Pass<"redfuse-fuse"> {
     Option<"maxGroup", "max-group", "unsigned", "256",
            "The most cascades that one group may hold">,
     Option<"plans", "plans", "bool", "true",
-           "Ask the passes that plan kernels about each group">
+           "Ask the passes that plan kernels about each group">,
+    Option<"prices", "prices", "bool", "true",
+           "Keep apart what is faster so, also reductions over the same that need each "
+           "other">
   ];
 }
 
