@@ -139,6 +139,7 @@ static LogicalResult addState(OpPassManager &pm, const CompileOptions &options,
   expose.strict = options.strict;
   expose.approximate = options.approximate;
   expose.chunk = options.chunk;
+  expose.only = options.only;
   pm.addPass(createExposeState(expose));
   pm.addPass(createTensorCanonicalizer());
   pm.addPass(createCSEPass());

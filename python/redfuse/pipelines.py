@@ -61,11 +61,13 @@ def fused(
     return _all(CPU, [*_words(options, tiles), *own])
 
 
-def state(options: Options, target: str = "cpu", part: Part | None = None) -> list[tuple[str, str]]:
+def state(
+    options: Options, target: str = "cpu", part: Part | None = None, only: str = ""
+) -> list[tuple[str, str]]:
     """The same for init, update, merge and finalize of a program (see ``state``), or of a part of
-    it."""
+    it; for its "first" or "last" alone, if that is ``only``."""
     along = [f"along={options.along[0]},{options.along[1]}"] if options.along else []
-    words = [*_words(options), *along, *_of_part(part)]
+    words = [*_words(options), *along, *_of_part(part), *([f"only={only}"] if only else [])]
     if target == "cpu":
         return _all(STATE, words)
     return _all(STATE_CUDA, [*words, f"opt-level={options.opt_level}", "host-alone=true"])

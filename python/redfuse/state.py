@@ -16,7 +16,7 @@ from typing import Any
 
 from .errors import ArgumentError, CacheError, CompileError, UnsupportedError, path_text
 from .frontends.mlir import Source
-from .functions import Keep, compile_functions
+from .functions import Functions, Keep, compile_functions
 from .options import Options
 from .parts import Part
 from .runtime.specs import Signature, TensorSpec
@@ -556,6 +556,27 @@ class StateFacts:
     positional: bool
     prefixes: bool
     takes_chunk: bool
+
+
+def state_end(
+    source: Source, options: Options, target: str, part: Part, only: str, keep: Keep | None = None
+) -> Functions | None:
+    """What stands at an end of a chain of chunks, as one function: ``__first``, the state of a
+    chunk, or ``__last``, the results of a state and one more chunk; ``None`` where a program has no
+    such last one."""
+    from . import pipelines
+
+    def inspect(module: Any) -> tuple[dict[str, Signature], dict[str, Any]]:
+        return {name: signature for name, (signature, _) in _functions(module).items()}, {}
+
+    asked = dataclasses.replace(options, schedules=())
+    stages = pipelines.state(asked, target, part, only)
+    try:
+        return compile_functions(source, asked, target, stages, "state", inspect, keep)
+    except CompileError as error:
+        if only == "last" and "its last chunk is not folded" in str(error):
+            return None
+        raise _refusal(error) from None
 
 
 def state_facts(source: Source, options: Options, part: Part | None = None) -> StateFacts:

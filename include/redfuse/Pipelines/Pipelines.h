@@ -59,6 +59,10 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
       *this, "chunk",
       llvm::cl::desc("how long the chunks of a state are; 0: as they come"),
       llvm::cl::init(0)};
+  Option<std::string> only{
+      *this, "only",
+      llvm::cl::desc("of a state's functions, first or last alone"),
+      llvm::cl::init("")};
   ListOption<int64_t> shard{
       *this, "shard",
       llvm::cl::desc("dims that the program has a part of: number of an "

@@ -10,6 +10,11 @@
 // and where prefixes along the dim are results, finalize takes the state of what
 // comes before the chunk last,
 //
+// or, of what stands at the ends of a chain of chunks,
+//
+//   @f__first(unstreamed, chunk, offset) -> state
+//   @f__last(unstreamed, chunk, state, extents, total, offset) -> results
+//
 // by cloning slices of `@f`, with the streamed dim dynamic: what leads to the
 // folds, and what leads from their states to the results.
 //
@@ -20,6 +25,7 @@
 #include "redfuse/Analysis/LaggingPivots.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Analysis/StreamedDim.h"
+#include "redfuse/Dialect/Redfuse/IR/AttrFields.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
@@ -55,14 +61,17 @@ public:
   LogicalResult assumeOneLength();
   LogicalResult choose(ArrayRef<int64_t> along);
   LogicalResult derive(int64_t chunkLength);
-  LogicalResult expose();
+  LogicalResult expose(StringRef only);
 
 private:
   func::FuncOp makeFunction(StringRef name, ArrayRef<Type> arguments);
   void finish(func::FuncOp made, ValueRange results);
   LogicalResult makeInit();
-  LogicalResult makeUpdate();
+  LogicalResult foldChunk(SliceCloner &cloner, ValueRange before,
+                          SmallVectorImpl<Value> &results);
+  LogicalResult makeUpdate(bool isFirst);
   void makeMerge();
+  LogicalResult makeLast();
   LogicalResult makeFinalize();
   void mapArguments(SliceCloner &cloner, Block &block, bool withChunk);
   bool isScalarCheck(cf::AssertOp op, bool withTotal);
@@ -84,28 +93,20 @@ private:
 
 } // namespace
 
-/// The results of a fold that are components of its state.
-static ResultRange statesOfFold(FoldOp fold) {
-  return fold->getResults().take_front(fold.getNumStates());
-}
-
-/// The maps of these.
-static SmallVector<AffineMap> mapsOfStates(FoldOp fold) {
-  SmallVector<AffineMap> all = fold.getIndexingMapsArray();
-  auto first = all.begin() + fold.getInputs().size();
-  return SmallVector<AffineMap>(first, first + fold.getNumStates());
-}
-
-/// Clones what is in a block but for its terminator, whose operands are returned.
-static SmallVector<Value> cloneStatements(OpBuilder &b, Block &block,
-                                          ValueRange arguments) {
-  IRMapping mapping;
-  mapping.map(block.getArguments(), arguments);
-  for (Operation &op : block.without_terminator())
-    b.clone(op, mapping);
-  return llvm::map_to_vector(
-      block.getTerminator()->getOperands(),
-      [&](Value v) { return mapping.lookupOrDefault(v); });
+/// Transfers of other chunks take multiprocessors of a GPU when the kernel begins: who
+/// begins late asks for fewer tiles.
+static ScheduleAttr withTilesAsked(ScheduleAttr schedule) {
+  MLIRContext *context = schedule.getContext();
+  auto scheduler = StringAttr::get(
+      context, stringifyTileScheduling(TileScheduling::Dynamic));
+  auto hints = cast<HintsAttr>(
+      getAttrOfFields(HintsAttr::getMnemonic(),
+                      DictionaryAttr::get(context, {{"scheduler", scheduler}}),
+                      [&] { return emitError(UnknownLoc::get(context)); }));
+  return ScheduleAttr::get(context, schedule.getKind(), schedule.getGrid(),
+                           schedule.getTiles(), schedule.getStream(),
+                           schedule.getReason(), schedule.getSplits(),
+                           schedule.getLazy(), hints);
 }
 
 /// The states of a fold that are only pivots of what is made of it.
@@ -118,59 +119,6 @@ static SmallVector<int64_t> findLagging(FoldOp fold, FinalizeOp last) {
     if (findPivotPower(fold, last, s))
       found.push_back(s);
   return found;
-}
-
-/// A copy of `fold`, in which its operands are already those of the new function,
-/// with the state alone (`before` is empty), or with outputs that continue from the
-/// state `before`: they are computed from the merge of that and the state so far.
-static FoldOp cloneFold(OpBuilder &b, FoldOp fold, ValueRange before) {
-  unsigned n = fold.getNumStates(), numInputs = fold.getInputs().size();
-  unsigned kept = before.empty() ? n : fold->getNumResults();
-  SmallVector<Value> inputs(fold.getInputs());
-  llvm::append_range(inputs, before);
-  SmallVector<AffineMap> all = fold.getIndexingMapsArray();
-  SmallVector<AffineMap> maps(all.begin(), all.begin() + numInputs);
-  if (!before.empty())
-    llvm::append_range(maps, mapsOfStates(fold));
-  maps.append(all.begin() + numInputs, all.begin() + numInputs + kept);
-  auto made = FoldOp::create(
-      b, fold.getLoc(), fold->getResults().take_front(kept).getTypes(), inputs,
-      fold.getInits().take_front(kept), b.getAffineMapArrayAttr(maps),
-      fold.getOverAttr(), fold.getIdentitiesAttr(), fold.getCertificateAttr(),
-      fold.getScheduleAttr());
-  if (Attribute info = fold->getAttr(kInfoAttr))
-    made->setAttr(kInfoAttr, info);
-  IRMapping mapping;
-  fold.getMerge().cloneInto(&made.getMerge(), mapping);
-  OpBuilder::InsertionGuard guard(b);
-  Block &from = fold.getStep().front();
-  Block &step = made.getStep().emplaceBlock();
-  auto addArguments = [&](unsigned first, unsigned count) {
-    SmallVector<Value> added;
-    for (BlockArgument arg : from.getArguments().slice(first, count))
-      added.push_back(step.addArgument(arg.getType(), arg.getLoc()));
-    return added;
-  };
-  SmallVector<Value> data = addArguments(0, numInputs), earlier;
-  if (!before.empty())
-    earlier = addArguments(numInputs, n);
-  SmallVector<Value> carried = addArguments(numInputs, n);
-  b.setInsertionPointToStart(&step);
-  SmallVector<Value> arguments(data);
-  llvm::append_range(arguments, carried);
-  SmallVector<Value> yielded = cloneStatements(b, from, arguments);
-  yielded.truncate(n);
-  if (!before.empty()) {
-    SmallVector<Value> both(earlier);
-    llvm::append_range(both, carried);
-    SmallVector<Value> so = cloneStatements(b, fold.getMerge().front(), both);
-    arguments = data;
-    llvm::append_range(arguments, so);
-    SmallVector<Value> outputs = cloneStatements(b, from, arguments);
-    yielded.append(outputs.begin() + n, outputs.end());
-  }
-  YieldOp::create(b, fold.getLoc(), yielded);
-  return made;
 }
 
 //===----------------------------------------------------------------------===//
@@ -309,6 +257,8 @@ LogicalResult Exposer::derive(int64_t chunkLength) {
         chooseSchedule(cascade, getTargetOf(cascade), request);
     if (schedule.getKind() != ScheduleKind::Stream)
       return cascade.emitError("no state can be carried: not streamed");
+    if (chunkLength > 0)
+      schedule = withTilesAsked(schedule);
     cascade.setScheduleAttr(schedule);
     rewriter.setInsertionPoint(cascade);
     DictionaryAttr info = describeCascade(cascade);
@@ -343,7 +293,7 @@ LogicalResult Exposer::derive(int64_t chunkLength) {
         extentSources.push_back({arg.getArgNumber(), axis});
   }
   for (FoldOp fold : folds)
-    llvm::append_range(state, statesOfFold(fold).getTypes());
+    llvm::append_range(state, getStates(fold).getTypes());
   return success();
 }
 
@@ -416,23 +366,14 @@ LogicalResult Exposer::makeInit() {
   return success();
 }
 
-LogicalResult Exposer::makeUpdate() {
-  SmallVector<Type> types(unstreamed);
-  llvm::append_range(types, chunk);
-  unsigned firstState = types.size();
-  llvm::append_range(types, state);
-  types.push_back(b.getIndexType());
-  func::FuncOp made = makeFunction("__update", types);
-  Block &block = made.getBody().front();
-  SliceCloner cloner(b, *dim);
-  cloner.offset = block.getArguments().back();
-  mapArguments(cloner, block, /*withChunk=*/true);
+/// The states of a chunk, merged with those `before` it; without these, alone.
+LogicalResult Exposer::foldChunk(SliceCloner &cloner, ValueRange before,
+                                 SmallVectorImpl<Value> &results) {
   for (auto check : func.getBody().getOps<cf::AssertOp>())
     if (isScalarCheck(check, /*withTotal=*/false) &&
         (failed(cloner.cloneSlice({check.getArg()})) ||
          failed(cloner.clone(check))))
       return failure();
-  SmallVector<Value> results;
   for (auto [number, fold] : llvm::enumerate(folds)) {
     cloner.user = fold;
     SmallVector<Value> roots;
@@ -447,24 +388,36 @@ LogicalResult Exposer::makeUpdate() {
       segment = cloneFold(b, whole, {});
       whole.erase();
     }
-    SmallVector<Value> inputs, inits;
-    for (Value v : statesOfFold(fold)) {
-      inputs.push_back(
-          block.getArgument(firstState + results.size() + inputs.size()));
-      SmallVector<OpFoldResult> sizes =
-          tensor::getMixedSizes(b, loc, inputs.back());
-      inits.push_back(tensor::EmptyOp::create(
-          b, loc, sizes, cast<RankedTensorType>(v.getType()).getElementType()));
-    }
+    unsigned n = fold.getNumStates();
+    auto inits = cast<FoldOp>(segment).getInits().take_front(n);
+    SmallVector<Value> shapes(before.empty() ? ValueRange(inits)
+                                             : before.slice(results.size(), n));
+    SmallVector<Value> inputs(before.empty() ? SmallVector<Value>() : shapes);
     llvm::append_range(inputs, segment->getResults());
-    SmallVector<AffineMap> stateMaps = mapsOfStates(fold), maps;
-    for (int i = 0; i < 3; ++i)
+    SmallVector<Value> empty = llvm::map_to_vector(shapes, [&](Value v) {
+      return Value(tensor::EmptyOp::create(
+          b, loc, tensor::getMixedSizes(b, loc, v),
+          cast<RankedTensorType>(v.getType()).getElementType()));
+    });
+    SmallVector<AffineMap> stateMaps = getMapsOfStates(fold), maps;
+    for (unsigned i = 0; i <= inputs.size() / n; ++i)
       llvm::append_range(maps, stateMaps);
-    auto merged =
-        FinalizeOp::create(b, loc, statesOfFold(fold).getTypes(), inputs, inits,
-                           b.getAffineMapArrayAttr(maps));
+    auto merged = FinalizeOp::create(b, loc, getStates(fold).getTypes(), inputs,
+                                     empty, b.getAffineMapArrayAttr(maps));
     IRMapping inner;
     fold.getMerge().cloneInto(&merged.getBody(), inner);
+    if (before.empty()) {
+      // Of nothing, and the chunk.
+      Block &body = merged.getBody().front();
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&body);
+      for (auto [identity, argument] :
+           llvm::zip_first(fold.getIdentities(), body.getArguments())) {
+        Value v = arith::ConstantOp::create(b, loc, cast<TypedAttr>(identity));
+        argument.replaceAllUsesWith(v);
+      }
+      body.eraseArguments(0, n);
+    }
     if (!lagging[number].empty())
       merged->setAttr(kLaggingAttr, b.getDenseI64ArrayAttr(lagging[number]));
     llvm::append_range(results, merged->getResults());
@@ -473,6 +426,25 @@ LogicalResult Exposer::makeUpdate() {
       cloner.mapping.erase(v);
   }
   isPositional |= cloner.usesOffset;
+  return success();
+}
+
+LogicalResult Exposer::makeUpdate(bool isFirst) {
+  SmallVector<Type> types(unstreamed);
+  llvm::append_range(types, chunk);
+  unsigned firstState = types.size();
+  if (!isFirst)
+    llvm::append_range(types, state);
+  types.push_back(b.getIndexType());
+  func::FuncOp made = makeFunction(isFirst ? "__first" : "__update", types);
+  Block &block = made.getBody().front();
+  SliceCloner cloner(b, *dim);
+  cloner.offset = block.getArguments().back();
+  mapArguments(cloner, block, /*withChunk=*/true);
+  SmallVector<Value> results;
+  ValueRange before = block.getArguments().drop_front(firstState).drop_back(1);
+  if (failed(foldChunk(cloner, before, results)))
+    return failure();
   finish(made, results);
   return success();
 }
@@ -485,7 +457,7 @@ void Exposer::makeMerge() {
   SmallVector<Value> results;
   for (FoldOp fold : folds) {
     unsigned first = results.size(), n = fold.getNumStates();
-    SmallVector<AffineMap> stateMaps = mapsOfStates(fold);
+    SmallVector<AffineMap> stateMaps = getMapsOfStates(fold);
     SmallVector<AffineMap> maps(stateMaps);
     llvm::append_range(maps, stateMaps);
     SmallVector<Value> inputs;
@@ -589,7 +561,7 @@ LogicalResult Exposer::makeFinalize() {
   unsigned next = firstState;
   for (FoldOp fold : folds) {
     unsigned first = next, n = fold.getNumStates();
-    for (Value v : statesOfFold(fold))
+    for (Value v : getStates(fold))
       cloner.mapping.map(v, block.getArgument(next++));
     if (!fold.hasOutputs())
       continue;
@@ -665,8 +637,64 @@ LogicalResult Exposer::makeFinalize() {
   return success();
 }
 
-LogicalResult Exposer::expose() {
-  if (failed(makeInit()) || failed(makeUpdate()))
+/// The update with the last chunk, and what comes of it, as one.
+LogicalResult Exposer::makeLast() {
+  auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
+  bool isMapped =
+      llvm::any_of(ret.getOperands(), [&](Value v) { return dim->find(v); });
+  if (folds.size() != 1 || isMapped || hasPrefixes)
+    return func.emitError("no state can be carried: its last chunk is not "
+                          "folded by the function of the results");
+  SmallVector<Type> types(unstreamed);
+  llvm::append_range(types, chunk);
+  unsigned firstState = types.size();
+  llvm::append_range(types, state);
+  unsigned firstExtent = types.size();
+  types.append(extentSources.size() + 2, b.getIndexType());
+  func::FuncOp made = makeFunction("__last", types);
+  Block &block = made.getBody().front();
+  SliceCloner update(b, *dim), last(b, *dim);
+  update.offset = last.offset = block.getArguments().back();
+  last.total = block.getArgument(types.size() - 2);
+  mapArguments(update, block, /*withChunk=*/true);
+  mapArguments(last, block, /*withChunk=*/false);
+  SmallVector<Value> states;
+  ValueRange before = block.getArguments().slice(firstState, state.size());
+  if (failed(foldChunk(update, before, states)))
+    return failure();
+  for (auto [i, source] : llvm::enumerate(extentSources))
+    last.extents[source] = block.getArgument(firstExtent + i);
+  for (auto [from, to] : llvm::zip_equal(getStates(folds.front()), states))
+    last.mapping.map(from, to);
+  last.user = ret;
+  for (auto check : func.getBody().getOps<cf::AssertOp>())
+    if (isScalarCheck(check, /*withTotal=*/true) &&
+        (failed(last.cloneSlice({check.getArg()})) ||
+         failed(last.clone(check))))
+      return failure();
+  if (failed(last.cloneSlice(llvm::to_vector(ret.getOperands()))))
+    return failure();
+  SmallVector<Value> results;
+  for (Value v : ret.getOperands())
+    results.push_back(last.mapping.lookup(v));
+  finish(made, results);
+  auto merged = states.front().getDefiningOp<FinalizeOp>();
+  for (auto op : llvm::make_early_inc_range(block.getOps<FinalizeOp>()))
+    if (op != merged && op->getBlock() == merged->getBlock())
+      joinFinalizes(b, merged, op);
+  if (merged->use_empty())
+    merged.erase();
+  return success();
+}
+
+LogicalResult Exposer::expose(StringRef only) {
+  if (only == "first" || only == "last") {
+    if (failed(only == "first" ? makeUpdate(/*isFirst=*/true) : makeLast()))
+      return failure();
+    func.erase();
+    return success();
+  }
+  if (failed(makeInit()) || failed(makeUpdate(/*isFirst=*/false)))
     return failure();
   makeMerge();
   if (failed(makeFinalize()))
@@ -684,6 +712,10 @@ struct ExposeState : public redfuse::impl::ExposeStateBase<ExposeState> {
       getOperation()->emitError("along: expected an argument and an axis");
       return signalPassFailure();
     }
+    if (!llvm::is_contained({"", "first", "last"}, only)) {
+      getOperation()->emitError("only: expected first or last");
+      return signalPassFailure();
+    }
     for (auto func : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
       if (!func.isPublic() || func.isExternal())
         continue;
@@ -692,7 +724,7 @@ struct ExposeState : public redfuse::impl::ExposeStateBase<ExposeState> {
       options.approximate = approximate;
       Exposer exposer(func, options);
       if (failed(exposer.assumeOneLength()) || failed(exposer.choose(along)) ||
-          failed(exposer.derive(chunk)) || failed(exposer.expose()))
+          failed(exposer.derive(chunk)) || failed(exposer.expose(only)))
         return signalPassFailure();
     }
   }

@@ -8,6 +8,7 @@
 #include "ProgramSlices.h"
 
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -35,6 +36,131 @@ void redfuse::forEachNeeded(Operation *op, const StreamedDim &dim,
       if (!op->isAncestor(v.getParentBlock()->getParentOp()))
         visit(v);
   });
+}
+
+ResultRange redfuse::getStates(FoldOp fold) {
+  return fold->getResults().take_front(fold.getNumStates());
+}
+
+SmallVector<AffineMap> redfuse::getMapsOfStates(FoldOp fold) {
+  SmallVector<AffineMap> all = fold.getIndexingMapsArray();
+  auto first = all.begin() + fold.getInputs().size();
+  return SmallVector<AffineMap>(first, first + fold.getNumStates());
+}
+
+/// Clones what is in a block but for its terminator, whose operands are returned.
+static SmallVector<Value> cloneStatements(OpBuilder &b, Block &block,
+                                          ValueRange arguments) {
+  IRMapping mapping;
+  mapping.map(block.getArguments(), arguments);
+  for (Operation &op : block.without_terminator())
+    b.clone(op, mapping);
+  return llvm::map_to_vector(
+      block.getTerminator()->getOperands(),
+      [&](Value v) { return mapping.lookupOrDefault(v); });
+}
+
+FoldOp redfuse::cloneFold(OpBuilder &b, FoldOp fold, ValueRange before) {
+  unsigned n = fold.getNumStates(), numInputs = fold.getInputs().size();
+  unsigned kept = before.empty() ? n : fold->getNumResults();
+  SmallVector<Value> inputs(fold.getInputs());
+  llvm::append_range(inputs, before);
+  SmallVector<AffineMap> all = fold.getIndexingMapsArray();
+  SmallVector<AffineMap> maps(all.begin(), all.begin() + numInputs);
+  if (!before.empty())
+    llvm::append_range(maps, getMapsOfStates(fold));
+  maps.append(all.begin() + numInputs, all.begin() + numInputs + kept);
+  auto made = FoldOp::create(
+      b, fold.getLoc(), fold->getResults().take_front(kept).getTypes(), inputs,
+      fold.getInits().take_front(kept), b.getAffineMapArrayAttr(maps),
+      fold.getOverAttr(), fold.getIdentitiesAttr(), fold.getCertificateAttr(),
+      fold.getScheduleAttr());
+  if (Attribute info = fold->getAttr(kInfoAttr))
+    made->setAttr(kInfoAttr, info);
+  IRMapping mapping;
+  fold.getMerge().cloneInto(&made.getMerge(), mapping);
+  OpBuilder::InsertionGuard guard(b);
+  Block &from = fold.getStep().front();
+  Block &step = made.getStep().emplaceBlock();
+  auto addArguments = [&](unsigned first, unsigned count) {
+    SmallVector<Value> added;
+    for (BlockArgument arg : from.getArguments().slice(first, count))
+      added.push_back(step.addArgument(arg.getType(), arg.getLoc()));
+    return added;
+  };
+  SmallVector<Value> data = addArguments(0, numInputs), earlier;
+  if (!before.empty())
+    earlier = addArguments(numInputs, n);
+  SmallVector<Value> carried = addArguments(numInputs, n);
+  b.setInsertionPointToStart(&step);
+  SmallVector<Value> arguments(data);
+  llvm::append_range(arguments, carried);
+  SmallVector<Value> yielded = cloneStatements(b, from, arguments);
+  yielded.truncate(n);
+  if (!before.empty()) {
+    SmallVector<Value> both(earlier);
+    llvm::append_range(both, carried);
+    SmallVector<Value> so = cloneStatements(b, fold.getMerge().front(), both);
+    arguments = data;
+    llvm::append_range(arguments, so);
+    SmallVector<Value> outputs = cloneStatements(b, from, arguments);
+    yielded.append(outputs.begin() + n, outputs.end());
+  }
+  YieldOp::create(b, fold.getLoc(), yielded);
+  return made;
+}
+
+void redfuse::joinFinalizes(OpBuilder &b, FinalizeOp first, FinalizeOp last) {
+  SmallVector<AffineMap> made = first.getIndexingMapsArray();
+  SmallVector<AffineMap> read = last.getIndexingMapsArray();
+  unsigned before = first.getInputs().size();
+  SmallVector<Value> inputs(first.getInputs());
+  SmallVector<AffineMap> maps(made.begin(), made.begin() + before);
+  // For each input of `last`: a result of `first`, or one of the new op's inputs.
+  SmallVector<std::pair<bool, unsigned>> sources;
+  for (auto [i, v] : llvm::enumerate(last.getInputs())) {
+    if (v.getDefiningOp() != first) {
+      sources.push_back({false, inputs.size()});
+      inputs.push_back(v);
+      maps.push_back(read[i]);
+      continue;
+    }
+    unsigned result = cast<OpResult>(v).getResultNumber();
+    if (made[before + result] != read[i])
+      return;
+    sources.push_back({true, result});
+  }
+  if (llvm::none_of(sources, [](auto source) { return source.first; }))
+    return;
+  maps.append(read.begin() + last.getInputs().size(), read.end());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(last);
+  auto joined =
+      FinalizeOp::create(b, last.getLoc(), last.getResultTypes(), inputs,
+                         last.getInits(), b.getAffineMapArrayAttr(maps));
+  joined->setDiscardableAttrs(first->getDiscardableAttrDictionary());
+  Block &body = joined.getBody().emplaceBlock();
+  for (Value v : inputs)
+    body.addArgument(getElementTypeOrSelf(v.getType()), v.getLoc());
+  b.setInsertionPointToStart(&body);
+  IRMapping inner;
+  for (auto [from, to] :
+       llvm::zip_first(first.getBody().getArguments(), body.getArguments()))
+    inner.map(from, to);
+  Block &states = first.getBody().front(), &results = last.getBody().front();
+  for (Operation &op : states.without_terminator())
+    b.clone(op, inner);
+  for (auto [argument, source] :
+       llvm::zip_equal(results.getArguments(), sources)) {
+    auto [isMade, number] = source;
+    Value state = isMade ? states.getTerminator()->getOperand(number) : Value();
+    inner.map(argument, isMade ? inner.lookupOrDefault(state)
+                               : Value(body.getArgument(number)));
+  }
+  for (Operation &op : results)
+    b.clone(op, inner);
+  last.replaceAllUsesWith(joined.getResults());
+  last.erase();
 }
 
 LogicalResult SliceCloner::cloneSlice(ArrayRef<Value> roots) {

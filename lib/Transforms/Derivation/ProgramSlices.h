@@ -3,6 +3,7 @@
 #define REDFUSE_LIB_TRANSFORMS_PROGRAMSLICES_H
 
 #include "redfuse/Analysis/StreamedDim.h"
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -17,6 +18,20 @@ using ArgumentAxis = std::pair<unsigned, unsigned>;
 /// which its clone takes from the chunk.
 void forEachNeeded(mlir::Operation *op, const StreamedDim &dim,
                    llvm::function_ref<void(mlir::Value)> visit);
+
+/// The results of a fold that are components of its state.
+mlir::ResultRange getStates(FoldOp fold);
+/// The maps of these.
+llvm::SmallVector<mlir::AffineMap> getMapsOfStates(FoldOp fold);
+
+/// A copy of `fold`, in which its operands are already those of the new function,
+/// with the state alone (`before` is empty), or with outputs that continue from the
+/// state `before`: they are computed from the merge of that and the state so far.
+FoldOp cloneFold(mlir::OpBuilder &b, FoldOp fold, mlir::ValueRange before);
+
+/// Makes `last` compute from what `first` reads, where it reads results of that at the
+/// places where they are made; else it stays as it is.
+void joinFinalizes(mlir::OpBuilder &b, FinalizeOp first, FinalizeOp last);
 
 /// Clones ops of the source function into one of the new ones.
 struct SliceCloner {

@@ -156,6 +156,17 @@ class Call:
         assert self.folds is not None
         return self.folds.update(state, unit, self._shown(unit), chunk, offset, out)
 
+    def first(self, unit: Unit, chunk: Sequence[Any], offset: int) -> State:
+        """The state of a chunk alone."""
+        assert self.folds is not None
+        return self.folds.first(unit, self._shown(unit), chunk, offset)
+
+    def last(self, state: State, unit: Unit, chunk: Sequence[Any], offset: int) -> tuple[Any, ...]:
+        """The results of a state and the chunk that it lacks."""
+        layout = self.stream_layout
+        assert self.folds is not None and layout is not None
+        return self.folds.last(state, unit, self._shown(unit), chunk, layout.length, offset)
+
     def merger(self, unit: Unit) -> merging.Merge:
         """How states of these rows are merged."""
         folds, streamed = self.folds, self.streamed

@@ -16,7 +16,7 @@ from ..options import Options
 from ..parts import Part
 from ..runtime.specs import ELEMENT_TYPES, TensorSpec
 from ..runtime.tensors import to_torch
-from ..state import StateFacts, StateProgram, state_facts
+from ..state import StateFacts, StateProgram, state_end, state_facts
 from . import merging
 from .keeping import kept
 
@@ -50,6 +50,7 @@ class Folds:
         self.source, self.options, self.target = source, options, target
         self.dims, self.static = tuple(dims), static
         self._programs: dict[Part, StateProgram] = {}
+        self._ends: dict[tuple[str, Part], Functions | None] = {}
         self._nothing: dict[tuple[int, str], tuple[Any, ...]] = {}
 
     @functools.cached_property
@@ -106,6 +107,40 @@ class Folds:
         program = self.program([p.length for p in rows], self._length(chunk))
         arguments = [*_placed(unstreamed, rows), *chunk, *state, offset]
         return program.functions("__update", arguments, None if out is None else list(out))
+
+    def first(
+        self, rows: Sequence[Place], unstreamed: Arrays, chunk: Arrays, offset: int
+    ) -> tuple[Any, ...]:
+        """The state of a chunk alone."""
+        end = self._end("first", rows, chunk)
+        if end is None:
+            nothing = self.start(rows, unstreamed, chunk)
+            return self.update(nothing, rows, unstreamed, chunk, offset)
+        return end("__first", [*_placed(unstreamed, rows), *chunk, offset])
+
+    def last(
+        self, state: Arrays, rows: Sequence[Place], unstreamed: Arrays, chunk: Arrays, total: int,
+        offset: int,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """The results of all rows, of a state and the only chunk that it lacks."""
+        end = None if self.facts.takes_chunk else self._end("last", rows, chunk)
+        if end is None:
+            state = self.update(state, rows, unstreamed, chunk, offset)
+            return self.finalize(state, rows, unstreamed, chunk, (), total, 0)
+        program = self._any(rows, chunk)
+        extents = [self._extent(program, chunk, i, axis) for i, axis in program.extent_axes]
+        return end("__last", [*_placed(unstreamed, rows), *chunk, *state, *extents, total, offset])
+
+    def _end(self, which: str, rows: Sequence[Place], chunk: Arrays) -> Functions | None:
+        """A function that saves the memory traffic of a state, where code is made for each length
+        anyway."""
+        if not self.static:
+            return None
+        part = Part(self.dims, tuple(p.length for p in rows), self._length(chunk))
+        if (which, part) not in self._ends:
+            made = state_end(self.source, self.options, self.target, part, which, kept)
+            self._ends[which, part] = made
+        return self._ends[which, part]
 
     def merge(
         self, left: Arrays, right: Arrays, rows: Sequence[Place], chunk: Arrays

@@ -20,12 +20,12 @@ def ring(call: Call) -> list[Results]:
     """Blocks of the stream pass around, and the last one is folded while the next one comes.
 
     Rank r folds those of ranks r, r - 1, ...: the results are the same whatever comes first, but
-    each rank has an order of its own.
+    each rank has an order of its own. A block is sent before anything is done with it, so that on a
+    GPU the transfer has its multiprocessors before folds take all of them.
     """
     group, layout, stream = call.group, call.stream_layout, call.sharding.stream
     assert layout is not None and stream is not None
-    units = call.row_units()
-    states = [call.start(unit) for unit in units]
+    chains = [Chain(call, unit, _met(call, unit)) for unit in call.row_units()]
     lane = Lane(group.on_gpu)  # a stream of its own, on a GPU
     block: Sequence[Any] = call.streamed
     for step in range(group.size):
@@ -40,17 +40,50 @@ def ring(call: Call) -> list[Results]:
                 works = group.start_exchange(
                     block, (group.rank + 1) % group.size, coming, (group.rank - 1) % group.size
                 )
-        for number, unit in enumerate(units):
-            for begin, start, stop in layout.pieces(owner):
-                if not call.is_live(unit, start, stop):
-                    continue
-                chunk = call.cut(block, begin, stop - start)
-                states[number] = call.update(states[number], unit, chunk, start)
+        for begin, start, stop in layout.pieces(owner):
+            meeting = [chain for chain in chains if call.is_live(chain.unit, start, stop)]
+            piece = call.cut(block, begin, stop - start) if meeting else []
+            for chain in meeting:
+                chain.add(piece, start)
         with lane.waiting():
             group.finish(works, "a block of the ring")
         lane.shared(coming)
         block = coming
-    return [call.finalize(state, unit) for state, unit in zip(states, units, strict=True)]
+    return [chain.results() for chain in chains]
+
+
+class Chain:
+    """The folds of one unit of rows, of as many pieces as are said before: no state is made of
+    nothing, and none of all."""
+
+    def __init__(self, call: Call, unit: Any, count: int):
+        self.call, self.unit, self.left = call, unit, count
+        self._state: Any = None
+        self._results: Results | None = None
+
+    def add(self, piece: Sequence[Any], start: int) -> None:
+        """One more piece, which begins at element ``start`` of the stream."""
+        self.left -= 1
+        if self._state is None:
+            self._state = self.call.first(self.unit, piece, start)
+        elif self.left:
+            self._state = self.call.update(self._state, self.unit, piece, start)
+        else:
+            self._results = self.call.last(self._state, self.unit, piece, start)
+
+    def results(self) -> Results:
+        """After the last piece."""
+        if self._results is not None:
+            return self._results
+        state = self.call.start(self.unit) if self._state is None else self._state
+        return self.call.finalize(state, self.unit)
+
+
+def _met(call: Call, unit: Any) -> int:
+    """How many pieces of the stream some rows meet."""
+    layout = call.stream_layout
+    assert layout is not None
+    return sum(call.is_live(unit, start, stop) for spans in layout.spans for start, stop in spans)
 
 
 def gather(call: Call) -> list[Results]:

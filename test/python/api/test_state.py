@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import pickle
@@ -12,7 +13,11 @@ import pytest
 import redfuse
 from conftest import CORPUS
 from redfuse.bench import programs
+from redfuse.frontends import mlir
+from redfuse.options import Options
+from redfuse.parts import Part
 from redfuse.reference import Reference
+from redfuse.state import StateProgram, state_end
 from state_programs import CASES, LENGTH, OPEN_VARIANCE, Arrays, Case, on_a_wide_machine
 
 SPLITS = [(a, LENGTH - a) for a in range(LENGTH + 1)]
@@ -403,3 +408,29 @@ def test_decoding_of_a_million_keys_is_a_state_on_any_machine() -> None:
     want = p / p.sum(1, keepdims=True) @ v[0, 0].astype(np.float64)
     # A million weights of like size: sums of their products are small beside the values.
     assert np.abs(got[0, :, 0] - want).max() <= 1e-5 * np.abs(v).max()
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_the_ends_of_a_chain_of_chunks(name: str) -> None:
+    """A state without one before it, and results without one of all: the same bits."""
+    case, data = CASES[name], arguments(name)
+    source = mlir.read(case.text)
+    options = dataclasses.replace(Options(), along=next(iter(case.axes.items())))
+    program = StateProgram(source, options)
+    first = state_end(source, options, "cpu", Part(), "first")
+    last = state_end(source, options, "cpu", Part(), "last")
+    assert first is not None
+    plain, cut = case.unstreamed(data), 3
+    left, right = case.chunk(data, 0, cut), case.chunk(data, cut, LENGTH)
+    state = program.update(program.init(*plain), *left)
+    found = first("__first", [*plain, *left, 0])
+    for got, want in zip(found, state.components, strict=True):
+        np.testing.assert_array_equal(got, want)
+    if last is None:
+        assert program.takes_chunk or len(program.specs) > 1
+        return
+    extents = [left[list(program.axes).index(a)].shape[axis] for a, axis in program.extent_axes]
+    found = last("__last", [*plain, *right, *found, *extents, LENGTH, cut])
+    results = as_tuple(program.finalize(program.update(state, *right)))
+    for got, want in zip(found, results, strict=True):
+        np.testing.assert_array_equal(got, want)

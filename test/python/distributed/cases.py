@@ -17,15 +17,18 @@ _programs: dict[Any, Any] = {}
 def call(mesh: Any, text: str, shards: list[Any], axes: list[int | None], given: dict[str, Any],
          how: str = "") -> tuple[list[np.ndarray], list[int | None], dict[str, Any]]:  # fmt: skip
     """A rank's results, the axis along which each is sharded, and what explain says. ``how``:
-    "dtensor" makes DTensors of the shards, "strided" tensors with gaps."""
+    "dtensor" makes DTensors of the shards, "strided" tensors with gaps, "static" code for each
+    length of a shard, as on GPUs."""
     import redfuse.distributed as rd
     import torch
     from torch.distributed.tensor import DTensor, Replicate, Shard
 
     placements = [Replicate() if axis is None else Shard(axis) for axis in axes]
-    key = (text, mesh.size(), repr(axes), repr(given))
+    key = (text, mesh.size(), repr(axes), repr(given), how == "static")
     if key not in _programs:
         _programs[key] = rd.compile(text, mesh, placements, **given)
+        if how == "static":
+            _programs[key].folds.static = True
     program = _programs[key]
     tensors = [torch.from_numpy(a.copy()) for a in shards]
     if how == "strided":

@@ -38,6 +38,18 @@ def test_zigzag_order(eight: Ranks, world: int, strategy: str) -> None:
     check(eight, world, text, qkv(2, 2, 1, 53), [2, 2, 2], order="zigzag", strategy=strategy)
 
 
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("world", [2, 3])
+def test_code_for_each_length(eight: Ranks, world: int) -> None:
+    """Chains of blocks with a first and a last one of their own."""
+    text = programs.attention(1, 2, 26, 26, 8, kind="causal", kv_heads=1)
+    check(eight, world, text, qkv(8, 2, 1, 26), [2, 2, 2], order="zigzag", strategy="ring",
+          how="static")  # fmt: skip
+    lengths = [12, 14] if world == 2 else [12, 0, 14]
+    text = programs.attention(1, 2, 26, 26, 8, sums=True)
+    check(eight, world, text, qkv(9, 2, 2, 26), [2, 2, 2], lengths, strategy="ring", how="static")
+
+
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("world", WORLDS)
 def test_ragged_and_empty_shards(eight: Ranks, world: int) -> None:

@@ -13,11 +13,12 @@ from drivers.simulated import Simulation
 from redfuse import pipelines
 from redfuse.bench import programs
 from redfuse.frontends import mlir
+from redfuse.functions import Functions
 from redfuse.lowering import lower_stages
 from redfuse.options import Options
 from redfuse.parts import Part
 from redfuse.runtime.specs import numpy_dtype
-from redfuse.state import StateProgram
+from redfuse.state import StateProgram, state_end
 
 # Simulated, one thread after another.
 pytestmark = pytest.mark.sample(2)
@@ -27,9 +28,9 @@ LENGTH, PIECE, WIDTH = 384, 128, 64
 class Runner:
     """Calls the functions of a state on the simulator."""
 
-    def __init__(self, program: StateProgram):
-        self.functions = program.functions
-        shown = SimpleNamespace(target=program.target, asm=program.functions.asm)
+    def __init__(self, program: StateProgram | Functions):
+        self.functions = program if isinstance(program, Functions) else program.functions
+        shown = SimpleNamespace(target=program.target, asm=self.functions.asm)
         self.simulation = Simulation(shown)  # type: ignore[arg-type]
         self.driver = self.simulation.driver
 
@@ -82,6 +83,38 @@ def test_a_block_of_rows_meets_blocks_of_the_stream_in_any_order(window: int) ->
         state = run("__update", [rows, *place, *chunk, *state, offset])
     (got,) = run("__finalize", [rows, *place, *state, LENGTH, 0])
     want = exact(rows, k, v, start, window)
+    assert np.abs(got.astype(np.float64) - want).max() <= 1e-2 * np.abs(want).max()
+
+
+@pytest.mark.parametrize("kind", ["causal", "none"])
+def test_the_ends_of_a_chain_of_blocks(kind: str) -> None:
+    """The first block has no state before it, and the last one's is stored nowhere."""
+    text = programs.attention(1, 1, LENGTH, LENGTH, WIDTH, dtype="bf16", kind=kind)
+    options, part = Options(along=(1, 2)), Part(((0, 2),), (PIECE,), PIECE)
+    ends = {
+        which: state_end(mlir.read(text), options, "cuda:sm_90a", part, which)
+        for which in ("first", "last")
+    }
+    assert all(end is not None and "wgmma" in end.asm for end in ends.values())
+    rng = np.random.default_rng(3)
+    q, k, v = (
+        rng.standard_normal((1, 1, LENGTH, WIDTH)).astype(ml_dtypes.bfloat16) for _ in range(3)
+    )
+    start = LENGTH - PIECE if kind == "none" else PIECE
+    rows = np.ascontiguousarray(q[:, :, start : start + PIECE])
+    place = [start, LENGTH]
+
+    def chunk(at: int) -> list[np.ndarray]:
+        return [np.ascontiguousarray(x[:, :, at : at + PIECE]) for x in (k, v)]
+
+    state = Runner(ends["first"])("__first", [rows, *place, *chunk(PIECE), PIECE])
+    if kind == "none":
+        whole = StateProgram(mlir.read(text), options, "cuda:sm_90a", part)
+        at = 2 * PIECE
+        state = Runner(whole)("__update", [rows, *place, *chunk(at), *state, at])
+    last = Runner(ends["last"])
+    (got,) = last("__last", [rows, *place, *chunk(0), *state, LENGTH, 0])
+    want = exact(rows, k, v, start if kind == "causal" else LENGTH, 2 * LENGTH)
     assert np.abs(got.astype(np.float64) - want).max() <= 1e-2 * np.abs(want).max()
 
 

@@ -93,6 +93,14 @@ def ExposeState : Pass<"redfuse-expose-state", "mlir::ModuleOp"> {
     - `@f__finalize(unstreamed, [chunk,] state, extents, total, offset) -> results`:
       takes a chunk if a result has the streamed dim, and gives that chunk's part.
 
+    With `only` it makes one of two others instead, of what stands at an end of a chain
+    of chunks: no state is stored that is read once, and alone:
+
+    - `@f__first(unstreamed, chunk, offset) -> state`: the state of a chunk;
+    - `@f__last(unstreamed, chunk, state, extents, total, offset) -> results`: the results
+      of a state and one more chunk; for a program of one fold, and none of whose results
+      has the streamed dim.
+
     `unstreamed` are the arguments without the dim, `chunk` those with it, `extents`
     the dynamic extents of these along other axes, `total` is the length of the
     whole dim. `redfuse.state` on the last function says which is which. Works on
@@ -138,7 +146,9 @@ def ExposeState : Pass<"redfuse-expose-state", "mlir::ModuleOp"> {
     Option<"approximate", "approximate", "bool", "false",
            "Take rounding for the identity where it stands in the way">,
     Option<"chunk", "chunk", "int64_t", "0",
-           "How long chunks are; 0: as long as they come">];
+           "How long chunks are; 0: as long as they come">,
+    Option<"only", "only", "std::string", "\"\"",
+           "Make `first` or `last` alone">];
   let dependentDialects = [
     "redfuse::RedfuseDialect", "mlir::arith::ArithDialect", "mlir::func::FuncDialect",
     "mlir::linalg::LinalgDialect", "mlir::math::MathDialect", "mlir::tensor::TensorDialect"];
