@@ -1,10 +1,11 @@
 """Programs over two GPUs or more by NCCL: `python test/hardware/distributed.py --json FILE`.
 
 Attention over a long sequence as a ring, causal and full, beside one GPU's own time and PyTorch's
-context_parallel; decoding with a sharded cache; a linear layer with cross-entropy over sharded
-classes; the links in the same run. Starts a process for each GPU, needs no network, and takes less
-than eight minutes. Exit status 1 if an error is too large or a part fails; what failed is in the
-JSON.
+context_parallel, and as a CUDA graph; what a call of the ring does when; decoding with a sharded
+cache; a linear layer with cross-entropy over sharded classes; a rank that does not come; the links
+in the same run. Starts a process for each GPU and needs no network. A part that fails or hangs is
+in the JSON, and the next ones run in new processes; with --seconds what does not fit is left out.
+Exit status 1 if a part failed.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ SIZES = {
 class Run:
     """What one process does."""
 
-    def __init__(self, rank: int, given: Any, sizes: dict[str, int]):
-        self.rank, self.given, self.sizes = rank, given, sizes
+    def __init__(self, rank: int, given: Any, sizes: dict[str, int], folder: Path):
+        self.rank, self.given, self.sizes, self.folder = rank, given, sizes, folder
         from torch.distributed.device_mesh import init_device_mesh
 
         self.world = dist.get_world_size()
@@ -49,7 +50,10 @@ class Run:
         self.target = kind
         self.mesh = init_device_mesh(kind, (self.world,), mesh_dim_names=("ranks",))
         self.device = torch.device(kind, rank) if kind == "cuda" else torch.device("cpu")
-        self.results: dict[str, Any] = {}
+        # What earlier processes have found.
+        self.results: dict[str, Any] = read_parts(folder)
+        self.control = dist.new_group(backend="gloo")
+        self.timed: dict[str, Callable[[], Any]] = {}
         self.start = time.monotonic()
 
     def say(self, text: str) -> None:
@@ -82,16 +86,36 @@ class Run:
             torch.cuda.synchronize()
 
     def part(self, name: str, body: Callable[[], dict[str, Any]]) -> None:
-        """A part of the results; what it raises is kept, and the next one runs."""
+        """A part of the results; what it raises on a rank is kept, and the next one runs."""
         self.say(f"{name} ...")
+        self.tell("at", name)
+        error = None
+        begin = time.monotonic()
         try:
-            self.results[name] = body()
-        except Exception as error:
-            self.results[name] = {"error": f"{type(error).__name__}: {error}",
-                                  "traceback": traceback.format_exc()[-3000:]}  # fmt: skip
+            found = body()
+            found["took_s"] = round(time.monotonic() - begin, 1)
+        except Exception as raised:
+            error = f"{type(raised).__name__}: {raised}"
+            found = {"error": error, "traceback": traceback.format_exc()[-3000:]}
+            self.tell(f"error{self.rank}", found)
+        # Who waits in vain for another's collective is ended by the parent.
+        errors: list[str | None] = [None] * self.world
+        dist.all_gather_object(errors, error, group=self.control)
+        if any(errors):
+            found = {**found, "error": next(e for e in errors if e), "errors": errors}
+        self.results[name] = found
+        if self.rank == 0:
+            self.tell(f"part {name}", found)
         if self.target == "cuda":
             torch.cuda.empty_cache()
-        self.say(f"{name}: {json.dumps(self.results[name])[:1500]}")
+        self.say(f"{name}: {json.dumps(found)[:1500]}")
+
+    def tell(self, what: str, value: Any) -> None:
+        """For the parent."""
+        if self.rank == 0 or what.startswith("error"):
+            made = self.folder / f"{what}.new{self.rank}"
+            made.write_text(json.dumps(value))
+            made.rename(self.folder / what)
 
     # ---- links -------------------------------------------------------------------
 
@@ -171,6 +195,7 @@ class Run:
         calls: dict[str, Callable[[], Any]] = {"alone": lambda: one(q, k, v)}
         for name, program in ring.items():
             calls[name] = lambda program=program: program(*mine)
+        self.timed[f"{kind} ring"] = calls["ring"]
         try:
             found["ms"] = self.context_parallel(kind, calls)
         except Exception as error:  # an experimental part of PyTorch
@@ -203,6 +228,8 @@ class Run:
         n, heads, width = (self.sizes[k] for k in ("length", "heads", "width"))
         buffers = [torch.randn(1, heads, n, width, device=self.device).bfloat16() for _ in range(3)]
         functional = torch.nn.functional
+        # Its ring is for causal masks as long as it balances them.
+        context_parallel_options().enable_load_balance = kind == "causal"
         with (
             torch.no_grad(),
             sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION]),
@@ -214,6 +241,66 @@ class Run:
                 *buffers, is_causal=kind == "causal"
             )
             return self.time({**calls, "context_parallel": theirs}, rounds=5)
+
+    def graph(self) -> dict[str, Any]:
+        """A step of causal attention with its collectives as a CUDA graph: the same numbers, timed
+        beside the calls."""
+        import redfuse
+        import redfuse.distributed as rd
+        from redfuse.bench import programs
+        from redfuse.distributed.layout import Layout
+        from torch.distributed.tensor import Shard
+
+        n, heads, width = (self.sizes[k] for k in ("length", "heads", "width"))
+        text = programs.attention(1, heads, n, n, width, dtype="bf16", kind="causal")
+        layout = Layout.zigzag(n, self.world)
+        q, k, v = (torch.randn(1, heads, n, width, device=self.device).bfloat16() for _ in range(3))
+        mine = [layout.shard(x, 2, self.rank) for x in (q, k, v)]
+        ring = rd.compile(text, self.mesh, [Shard(2)] * 3, order="zigzag", strategy="ring",
+                          check="first")  # fmt: skip
+        one = redfuse.compile(text, target=self.target)
+        want = ring(*mine).clone()
+        step = rd.capture(ring, *mine)
+        # Other numbers than the captured call had, and these again.
+        step(*[x.neg() for x in mine])
+        found: dict[str, Any] = {"same bits": bool(torch.equal(step(*mine), want))}
+        replay = lambda: step(*step._arguments)  # noqa: E731
+        ms = self.time({"alone": lambda: one(q, k, v), "call": lambda: ring(*mine),
+                        "graph": replay}, rounds=5)  # fmt: skip
+        return {**found, "ms": ms, "over one GPU": round(ms["alone"] / ms["graph"], 3)}
+
+    def timeline(self) -> dict[str, Any]:
+        """What the GPU of each rank does in a call of the ring: kernels and copies of 20 us and
+        more, and between which of them nothing runs."""
+        from torch.profiler import ProfilerActivity, profile
+
+        found: dict[str, Any] = {}
+        for name, call in self.timed.items():
+            call()
+            dist.barrier()
+            self.synchronize()
+            kind = ProfilerActivity.CUDA if self.target == "cuda" else ProfilerActivity.CPU
+            with profile(activities=[kind]) as profiler:
+                call()
+                self.synchronize()
+            events = sorted(
+                (e.time_range.start, e.time_range.end, e.name)
+                for e in profiler.events() or ()
+                if e.time_range.end > e.time_range.start and "Activity" not in e.name
+            )
+            first = events[0][0] if events else 0
+            rows, idle, until = [], 0.0, first
+            for start, end, kernel in events:
+                idle += max(0.0, start - until)
+                until = max(until, end)
+                if end - start >= 20:
+                    rows.append([round(start - first), round(end - start), kernel[:70]])
+            mine = {"rows": rows[:60], "launches": len(events), "idle_us": round(idle),
+                    "all_us": round(until - first)}  # fmt: skip
+            everyone: list[Any] = [None] * self.world
+            dist.all_gather_object(everyone, mine, group=self.control)
+            found[name] = everyone
+        return found
 
     def error(self, mine: torch.Tensor, layout: Any, q: torch.Tensor, k: torch.Tensor,
               v: torch.Tensor, kind: str) -> float:  # fmt: skip
@@ -317,7 +404,26 @@ class Run:
         return found
 
 
-def work(rank: int, world: int, given: Any, store: str) -> None:
+def context_parallel_options() -> Any:
+    """Private to PyTorch, and moved by 2.10."""
+    try:
+        from torch.distributed.tensor.experimental._context_parallel import _attention
+    except ImportError:
+        from torch.distributed.tensor.experimental import _attention
+    return _attention._cp_options
+
+
+# Of a hung collective: what ends it, and what NCCL's own threads are told.
+HANGS = {
+    "host": {},
+    "blocking wait": {"TORCH_NCCL_BLOCKING_WAIT": "1"},
+    "watchdog": {"TORCH_NCCL_DUMP_ON_TIMEOUT": "0", "TORCH_NCCL_TRACE_BUFFER_SIZE": "0"},
+}
+PATIENCE = 3.0
+
+
+def begin(rank: int, world: int, given: Any, store: str, timeout: float) -> None:
+    """Joins the process group."""
     given_device = {}
     if given.cpu:
         torch.set_num_threads(1)
@@ -329,37 +435,164 @@ def work(rank: int, world: int, given: Any, store: str) -> None:
         init_method=f"file://{store}",
         rank=rank,
         world_size=world,
-        timeout=datetime.timedelta(seconds=120),
+        timeout=datetime.timedelta(seconds=timeout),
         **given_device,
     )
-    run = Run(rank, given, SIZES[given.size])
-    parts = {
+
+
+def work(rank: int, world: int, given: Any, store: str, folder: str, names: list[str]) -> None:
+    """Parts, one after the other."""
+    begin(rank, world, given, store, 120)
+    run = Run(rank, given, SIZES[given.size], Path(folder))
+    bodies = {
         "links": run.links,
-        "attention full": lambda: run.attention("none"),
         "attention causal": lambda: run.attention("causal"),
+        "attention full": lambda: run.attention("none"),
+        "timeline": run.timeline,
         "decoding": run.decoding,
         "loss": run.loss,
+        "graph": run.graph,
     }
-    for name, body in parts.items():
-        if not given.only or name.split()[0] in given.only.split(","):
-            run.part(name, body)
-    if rank == 0:
-        about = {
-            "torch": torch.__version__,
-            "commit": os.environ.get("REDFUSE_COMMIT", ""),
-            "date": time.strftime("%Y-%m-%d %H:%M"),
-            "sizes": run.sizes,
-        }
-        if not given.cpu:
-            about["gpus"] = [torch.cuda.get_device_name(i) for i in range(world)]
-            about["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
-        text = json.dumps({"about": about, **run.results}, indent=1)
-        if given.json:
-            Path(given.json).write_text(text)
-        print(text, flush=True)
-    failed = any("error" in one and isinstance(one["error"], str) for one in run.results.values())
+    for name in names:
+        run.part(name, bodies[name])
+    if rank == 0 and not given.cpu:
+        run.tell("nccl", ".".join(map(str, torch.cuda.nccl.version())))
+    dist.barrier(group=run.control)
+    os._exit(0)
+
+
+def hang(rank: int, world: int, given: Any, store: str, folder: str, how: str) -> None:
+    """The last rank comes too late to a second call: what the others see, and what it sees."""
+    os.environ.update(HANGS[how])
+    import redfuse.distributed as rd
+    from redfuse.bench import programs
+    from torch.distributed.device_mesh import DeviceMesh
+    from torch.distributed.tensor import Shard
+
+    begin(rank, world, given, store, 60)
+    kind = "cpu" if given.cpu else "cuda"
+    group = dist.new_group(timeout=datetime.timedelta(seconds=PATIENCE))
+    mesh = DeviceMesh.from_group(group, kind)
+    program = rd.compile(programs.variance(64, 64 * world), mesh, [Shard(1)],
+                         check="always" if how == "host" else "first")  # fmt: skip
+    x = torch.randn(64, 64, device=torch.device(kind, rank) if kind == "cuda" else "cpu")
     dist.barrier()
-    os._exit(1 if failed else 0)
+    program(x)
+    if kind == "cuda":
+        torch.cuda.synchronize()
+    if rank == world - 1:
+        time.sleep(3 * PATIENCE)
+    start = time.monotonic()
+    said: dict[str, Any] = {"raised": None}
+    try:
+        program(x)
+        if kind == "cuda":
+            torch.cuda.synchronize()
+    except Exception as error:
+        said = {"raised": type(error).__name__, "text": str(error)[:400]}
+    said["after_s"] = round(time.monotonic() - start, 1)
+    (Path(folder) / f"hang {how} {rank}").write_text(json.dumps(said))
+    os._exit(0)
+
+
+def read_parts(folder: Path) -> dict[str, Any]:
+    """The results so far."""
+    found = {}
+    for path in folder.glob("part *"):
+        found[path.name[5:]] = json.loads(path.read_text())
+    return found
+
+
+class Parent:
+    """Starts processes for the parts, and others where some hang or die."""
+
+    def __init__(self, given: Any, folder: Path):
+        self.given, self.folder = given, folder
+        self.start, self.runs = time.monotonic(), 0
+
+    def left(self) -> float:
+        """Seconds that there are."""
+        return self.given.seconds - (time.monotonic() - self.start)
+
+    def spawn(self, function: Any, *arguments: Any) -> Any:
+        """Processes with a store of their own."""
+        self.runs += 1
+        store = str(self.folder / f"store{self.runs}")
+        given = (self.given.gpus, self.given, store, str(self.folder), *arguments)
+        return mp.spawn(function, given, self.given.gpus, join=False)
+
+    def parts(self, names: list[str]) -> None:
+        """All of these, each in the first processes that come to it."""
+        names = list(names)
+        while names and self.left() > 0:
+            error = self._ended(self.spawn(work, names))
+            done = read_parts(self.folder)
+            left = [name for name in names if name not in done]
+            if len(left) == len(names) or error:
+                self._failed(left, error)
+                left = [name for name in left if name not in read_parts(self.folder)]
+            names = left
+        for name in names:
+            self._tell(name, {"error": f"left out: {self.given.seconds:g} s have passed"})
+
+    def _ended(self, processes: Any) -> str:
+        """Waits for processes; what was wrong with them."""
+        known, since = None, time.monotonic()
+        while True:
+            try:
+                if processes.join(timeout=0.5):
+                    return ""
+            except Exception as error:
+                return f"{type(error).__name__}: {error}".split("\n\n")[0][-500:]
+            state = sorted(path.name for path in self.folder.iterdir()), self._at()
+            if state != known:
+                known, since = state, time.monotonic()
+            waited = time.monotonic() - since
+            if waited > self.given.limit or self.left() < 0:
+                for process in processes.processes:
+                    process.kill()
+                return f"nothing happened for {waited:.0f} s"
+
+    def _at(self) -> str:
+        path = self.folder / "at"
+        return json.loads(path.read_text()) if path.exists() else ""
+
+    def _failed(self, left: list[str], error: str) -> None:
+        """Keeps what is known of the part in which processes ended."""
+        name = self._at()
+        if name not in left:
+            name = left[0] if left else ""
+        if not name:
+            return
+        found: dict[str, Any] = {"error": error or "the processes ended"}
+        for path in sorted(self.folder.glob("error*")):
+            found[path.name] = json.loads(path.read_text())
+            path.unlink()
+        self._tell(name, found)
+
+    def _tell(self, name: str, found: dict[str, Any]) -> None:
+        (self.folder / f"part {name}").write_text(json.dumps(found))
+
+    def hangs(self) -> None:
+        """A rank that does not come, in all ways at once: they wait most of the time."""
+        found: dict[str, Any] = {"patience_s": PATIENCE}
+        if self.left() < 0:
+            found = {"error": f"left out: {self.given.seconds:g} s have passed"}
+        begin = time.monotonic()
+        running = {how: self.spawn(hang, how) for how in HANGS} if self.left() > 0 else {}
+        for how, processes in running.items():
+            error = self._ended(processes)
+            one: dict[str, Any] = {"until_s": round(time.monotonic() - begin, 1), "ended": error}
+            one["exit codes"] = [process.exitcode for process in processes.processes]
+            for rank in range(self.given.gpus):
+                path = self.folder / f"hang {how} {rank}"
+                if path.exists():
+                    one[f"rank {rank}"] = json.loads(path.read_text())
+            found[how] = one
+        self._tell("hang", found)
+
+
+PARTS = ("links", "attention causal", "attention full", "timeline", "decoding", "loss", "graph")
 
 
 def main() -> int:
@@ -368,19 +601,39 @@ def main() -> int:
     made.add_argument("--size", choices=list(SIZES), default="full")
     made.add_argument("--gpus", type=int, default=2)
     made.add_argument("--cpu", action="store_true", help="a trial of the script over Gloo")
-    made.add_argument("--only", default="", help="links, attention, decoding, loss, by commas")
+    made.add_argument("--only", default="", help="words of parts, by commas: links, attention, "
+                      "timeline (after attention), decoding, loss, graph, hang")  # fmt: skip
+    made.add_argument("--seconds", type=float, default=400, help="for all (%(default)s)")
+    made.add_argument("--limit", type=float, default=45,
+                      help="seconds in which a part has to say something (%(default)s)")  # fmt: skip
     given = made.parse_args()
     if not given.cpu and torch.cuda.device_count() < given.gpus:
         print(f"needs {given.gpus} GPUs, this machine has {torch.cuda.device_count()}")
         return 2
+    chosen = given.only.split(",")
+    names = [name for name in PARTS if not given.only or name.split()[0] in chosen]
     with tempfile.TemporaryDirectory() as folder:
-        store = os.path.join(folder, "store")
-        try:
-            mp.spawn(work, (given.gpus, given, store), given.gpus, join=True)
-        except mp.ProcessExitedException as error:
-            print(f"a process ended with {error.exit_code}")
-            return 1
-    return 0
+        parent = Parent(given, Path(folder))
+        parent.parts(names)
+        if not given.only or "hang" in chosen:
+            parent.hangs()
+        results = read_parts(Path(folder))
+        about: dict[str, Any] = {
+            "torch": torch.__version__,
+            "commit": os.environ.get("REDFUSE_COMMIT", ""),
+            "date": time.strftime("%Y-%m-%d %H:%M"),
+            "sizes": SIZES[given.size],
+            "took_s": round(given.seconds - parent.left(), 1),
+        }
+        if not given.cpu:
+            about["gpus"] = [torch.cuda.get_device_name(i) for i in range(given.gpus)]
+            nccl = Path(folder) / "nccl"
+            about["nccl"] = json.loads(nccl.read_text()) if nccl.exists() else ""
+    text = json.dumps({"about": about, **results}, indent=1)
+    if given.json:
+        Path(given.json).write_text(text)
+    print(text, flush=True)
+    return int(any("error" in one and isinstance(one["error"], str) for one in results.values()))
 
 
 if __name__ == "__main__":
