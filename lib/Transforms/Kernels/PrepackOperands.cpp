@@ -9,8 +9,10 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -36,6 +38,8 @@ struct Operand {
   bool isInParts = false;
   /// The 16-bit float that the copy has, where that is not the value's own type.
   FloatType narrow = {};
+  /// The extent of the copy's last dim, where zeros are put behind what there is, or 0.
+  int64_t padded = 0;
 };
 
 /// A factor without its conversions, and without the zeros around a window.
@@ -59,8 +63,11 @@ private:
   std::optional<SmallVector<Operand>> findShort(ValueRange factors);
   std::optional<Operand> describeShort(Value factor, FloatType type,
                                        double &bytes);
+  std::optional<SmallVector<Operand>>
+  findVectors(ArrayRef<Factor> factors, unsigned sum, double &seconds);
   std::optional<Operand> describeVectors(Factor factor, unsigned sum,
                                          double &bytes);
+  bool isRagged(Factor factor) const;
   std::optional<Operand> describe(Value factor);
   bool readsTaps(AffineMap map) const;
   bool isOnItsWay(Value v, bool &isComputed);
@@ -185,9 +192,22 @@ static Factor withoutConversions(Value factor) {
 // Vectors along a sum
 //===----------------------------------------------------------------------===//
 
+/// Whether a factor is read from memory whose rows do not begin at multiples of 16 bytes.
+bool Product::isRagged(Factor factor) const {
+  auto argument = dyn_cast<BlockArgument>(factor.value);
+  if (!argument)
+    return false;
+  auto type = dyn_cast<RankedTensorType>(
+      op->getOperand(argument.getArgNumber()).getType());
+  int64_t bits = factor.value.getType().getIntOrFloatBitWidth();
+  return type && type.hasStaticShape() && type.getRank() > 0 &&
+         type.getShape().back() * bits % 128 != 0;
+}
+
 /// The copy that has 16 bytes of a factor along the dim `sum` together, without dims if
 /// it lies so already; `bytes` are those that it moves. Zeros around a window are made
-/// where it is read.
+/// where it is read. Of a sum of another length zeros are put behind both factors, which
+/// change no sum: those of infinities and zeros meet zeros there, too.
 std::optional<Operand> Product::describeVectors(Factor factor, unsigned sum,
                                                 double &bytes) {
   bytes = 0;
@@ -198,13 +218,20 @@ std::optional<Operand> Product::describeVectors(Factor factor, unsigned sum,
       !(*sets)[select.getCondition()].test(sum))
     v = select.getTrueValue();
   bool isInParts = v.getType().isF32() && !factor.round;
+  unsigned bits = v.getType().getIntOrFloatBitWidth();
+  int64_t width = 128 / int64_t(bits), extent = extents[sum];
+  bool isPadded = extent % width != 0;
+  // What matrix units without copies read as it is: rows along another dim.
+  if (!isPadded && bits == 16 && taps.none() && !isRagged({v, {}}) &&
+      isa<BlockArgument>(v))
+    return Operand{v, {}};
   // Others may want it as it is.
   if (v.getType().isF32() && !(v.hasOneUse() && factor.value.hasOneUse()))
     return std::nullopt;
-  int64_t width = 128 / int64_t(v.getType().getIntOrFloatBitWidth());
-  double moved =
-      (isInParts ? 3.0 : 2.0) * double(v.getType().getIntOrFloatBitWidth()) / 8;
+  double moved = (isInParts ? 3.0 : 2.0) * double(bits) / 8;
   Operand operand{v, {}, {}, factor.round, isInParts};
+  if (isPadded)
+    operand.padded = int64_t(llvm::alignTo(uint64_t(extent), uint64_t(width)));
   if (auto argument = dyn_cast<BlockArgument>(v)) {
     unsigned i = argument.getArgNumber();
     auto type = dyn_cast<RankedTensorType>(op->getOperand(i).getType());
@@ -221,10 +248,15 @@ std::optional<Operand> Product::describeVectors(Factor factor, unsigned sum,
         return std::nullopt;
       along = unsigned(d);
     }
-    if (!along || type.getDimSize(*along) % width != 0)
+    if (!along)
+      return std::nullopt;
+    // Zeros are put behind the whole of a dim.
+    if (isPadded ? type.getDimSize(*along) != extent ||
+                       !isa<AffineDimExpr>(maps[i].getResult(*along))
+                 : type.getDimSize(*along) % width != 0)
       return std::nullopt;
     unsigned rank = unsigned(type.getRank());
-    if (*along + 1 == rank && !v.getType().isF32())
+    if (*along + 1 == rank && bits == 16 && !isPadded)
       return operand;
     operand.argument = argument;
     for (unsigned d = 0; d < rank; ++d)
@@ -262,38 +294,55 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
     if (factor.value.getType() != element || (!isShort && !element.isF32()) ||
         bool(factor.round) != bool(found[0].round))
       return std::nullopt;
-  // Products without windows have generators of their own for 16-bit floats.
-  if (isShort && taps.none())
+  // Products without windows have generators of their own for 16-bit floats, of rows that
+  // begin at multiples of 16 bytes.
+  bool isPlain = isShort && taps.none();
+  if (isPlain && llvm::none_of(found, [&](const Factor &factor) {
+        return isRagged(factor);
+      }))
     return std::nullopt;
   int64_t width = 128 / int64_t(element.getIntOrFloatBitWidth());
-  auto savedOf = [&](double ofWarps, double ofUnit) {
-    return products / ofWarps - products / ofUnit;
-  };
-  double saved = isShort ? savedOf(kWarpProducts16, kUnitProducts16)
-                 : found[0].round
-                     ? savedOf(kWarpProducts32, kUnitProducts32)
-                     : savedOf(kWarpProductsOfParts, kUnitProductsOfParts);
-  for (unsigned sum : reduce.getOver()) {
-    if (taps.test(sum) || extents[sum] % width != 0)
-      continue;
-    SmallVector<Operand> operands;
-    double seconds = 0;
-    for (const Factor &factor : found) {
-      double bytes;
-      std::optional<Operand> operand = describeVectors(factor, sum, bytes);
-      if (!operand) {
-        seconds = saved;
-        break;
-      }
-      if (operand->dims.empty())
+  double ofWarps = isPlain          ? kWarpRagged16
+                   : isShort        ? kWarpProducts16
+                   : found[0].round ? kWarpProducts32
+                                    : kWarpProductsOfParts;
+  double ofUnit = isPlain          ? kUnitPlain16
+                  : isShort        ? kUnitProducts16
+                  : found[0].round ? kUnitProducts32
+                                   : kUnitProductsOfParts;
+  // Sums of whole vectors before those that zeros are put behind, of which most are not.
+  for (bool isPadded : {false, true})
+    for (unsigned sum : reduce.getOver()) {
+      int64_t extent = extents[sum];
+      auto padded = int64_t(llvm::alignTo(uint64_t(extent), uint64_t(width)));
+      if (taps.test(sum) || (padded != extent) != isPadded ||
+          padded > kMostPadded * extent)
         continue;
-      seconds += bytes / kCopiedBytesOfSecond + kLaunchOfCopy;
-      operands.push_back(*operand);
+      double seconds = 0;
+      std::optional<SmallVector<Operand>> operands =
+          findVectors(found, sum, seconds);
+      double grows = double(padded) / double(extent);
+      if (operands && seconds < products / ofWarps - products * grows / ofUnit)
+        return operands;
     }
-    if (seconds < saved)
-      return operands;
-  }
   return std::nullopt;
+}
+
+/// The copies of both factors along a sum, and the seconds that they take.
+std::optional<SmallVector<Operand>>
+Product::findVectors(ArrayRef<Factor> factors, unsigned sum, double &seconds) {
+  SmallVector<Operand> operands;
+  for (const Factor &factor : factors) {
+    double bytes;
+    std::optional<Operand> operand = describeVectors(factor, sum, bytes);
+    if (!operand)
+      return std::nullopt;
+    if (operand->dims.empty())
+      continue;
+    seconds += bytes / kCopiedBytesOfSecond + kLaunchOfCopy;
+    operands.push_back(*operand);
+  }
+  return operands;
 }
 
 //===----------------------------------------------------------------------===//
@@ -451,9 +500,18 @@ static SmallVector<Value> splitInParts(RewriterBase &b, Location loc, Value v) {
   return {big, arith::SelectOp::create(b, loc, isInfinite, zero, rest)};
 }
 
-/// Ends a copy: with what the product rounds rounded, or in parts.
+/// Ends a copy of a dim of `extent` elements: with what the product rounds rounded, or in
+/// parts, and zeros behind it.
 static void yieldCopy(RewriterBase &b, Location loc, Value v,
-                      const Operand &operand) {
+                      const Operand &operand, int64_t extent) {
+  if (operand.padded) {
+    Value place = IndexOp::create(b, loc, operand.dims.size() - 1);
+    Value end = arith::ConstantIndexOp::create(b, loc, extent);
+    Value isThere =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, place, end);
+    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(v.getType()));
+    v = arith::SelectOp::create(b, loc, isThere, v, zero);
+  }
   if (operand.isInParts) {
     YieldOp::create(b, loc, splitInParts(b, loc, v));
     return;
@@ -500,13 +558,19 @@ static CascadeOp copyArgument(RewriterBase &b, CascadeOp op,
     shape.push_back(type.getDimSize(d));
     places[d] = b.getAffineDimExpr(unsigned(place));
   }
+  unsigned last = operand.dims.back();
+  if (operand.padded) {
+    shape.back() = operand.padded;
+    places[last] = places[last] % type.getDimSize(last);
+  }
   CascadeOp copy =
       makeParts(b, loc, operand, shape, input,
                 {AffineMap::get(rank, 0, places, op.getContext())});
   Block *block = &copy.getBody().front();
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(block);
-  yieldCopy(b, loc, block->addArgument(type.getElementType(), loc), operand);
+  yieldCopy(b, loc, block->addArgument(type.getElementType(), loc), operand,
+            type.getDimSize(last));
   return copy;
 }
 
@@ -519,6 +583,9 @@ static CascadeOp makeCopy(RewriterBase &b, CascadeOp op,
   SmallVector<int64_t> extents = getStaticExtents(op), shape;
   for (unsigned d : operand.dims)
     shape.push_back(extents[d]);
+  unsigned last = operand.dims.back();
+  if (operand.padded)
+    shape.back() = operand.padded;
   // What it is computed from, in body order.
   SetVector<Operation *> cone;
   SetVector<Value> arguments;
@@ -536,6 +603,8 @@ static CascadeOp makeCopy(RewriterBase &b, CascadeOp op,
   SmallVector<AffineExpr> places(extents.size(), b.getAffineConstantExpr(0));
   for (auto [place, d] : llvm::enumerate(operand.dims))
     places[d] = b.getAffineDimExpr(unsigned(place));
+  if (operand.padded)
+    places[last] = places[last] % extents[last];
   unsigned rank = operand.dims.size();
   SmallVector<AffineMap> maps;
   SmallVector<Value> inputs;
@@ -559,10 +628,45 @@ static CascadeOp makeCopy(RewriterBase &b, CascadeOp op,
     if (auto index = dyn_cast<IndexOp>(clone)) {
       auto place = llvm::find(operand.dims, unsigned(index.getDim()));
       index.setDim(uint64_t(place - operand.dims.begin()));
+      if (operand.padded && place + 1 == operand.dims.end()) {
+        Value extent = arith::ConstantIndexOp::create(b, loc, extents[last]);
+        mapping.map(inner.getResult(0),
+                    arith::RemUIOp::create(b, loc, index, extent).getResult());
+      }
     }
   }
-  yieldCopy(b, loc, mapping.lookupOrDefault(operand.value), operand);
+  yieldCopy(b, loc, mapping.lookupOrDefault(operand.value), operand,
+            extents[last]);
   return copy;
+}
+
+/// Without what its body does not read: its extents are other ones than those of copies.
+static CascadeOp dropUnusedInputs(RewriterBase &b, CascadeOp op) {
+  Block &body = op.getBody().front();
+  SmallVector<AffineMap> maps;
+  SmallVector<Value> inputs;
+  llvm::BitVector unused(body.getNumArguments());
+  for (auto [input, map, argument] : llvm::zip(
+           op.getInputs(), op.getIndexingMapsArray(), body.getArguments())) {
+    if (argument.use_empty()) {
+      unused.set(argument.getArgNumber());
+      continue;
+    }
+    inputs.push_back(input);
+    maps.push_back(map);
+  }
+  llvm::append_range(
+      maps,
+      ArrayRef(op.getIndexingMapsArray()).drop_front(op.getInputs().size()));
+  b.setInsertionPoint(op);
+  auto made = CascadeOp::create(b, op.getLoc(), op->getResultTypes(), inputs,
+                                op.getInits(), b.getAffineMapArrayAttr(maps),
+                                op.getScheduleAttr());
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  body.eraseArguments(unused);
+  made.getBody().takeBody(op.getBody());
+  b.replaceOp(op, made);
+  return made;
 }
 
 /// Reads the operand from its copy.
@@ -610,7 +714,7 @@ static CascadeOp readCopy(RewriterBase &b, CascadeOp op, const Operand &operand,
     if (isOpTriviallyDead(&inner))
       b.eraseOp(&inner);
   b.replaceOp(op, made);
-  return made;
+  return operand.padded ? dropUnusedInputs(b, made) : made;
 }
 
 namespace {
@@ -627,10 +731,14 @@ struct PrepackOperands
     SmallVector<Operation *> made;
     for (CascadeOp op : ops) {
       SmallVector<Operand> operands = Product(op, *chip).findOperands();
-      for (const Operand &operand : operands) {
+      // Copies that are longer than their sum belong together.
+      SmallVector<CascadeOp> copies;
+      b.setInsertionPoint(op);
+      for (const Operand &operand : operands)
+        copies.push_back(makeCopy(b, op, operand));
+      llvm::append_range(made, copies);
+      for (auto [operand, copy] : llvm::zip_equal(operands, copies)) {
         b.setInsertionPoint(op);
-        CascadeOp copy = makeCopy(b, op, operand);
-        made.push_back(copy);
         op = readCopy(b, op, operand, copy.getResults());
       }
       if (!operands.empty())
@@ -643,7 +751,10 @@ struct PrepackOperands
     GreedyRewriteConfig config;
     config.setStrictness(GreedyRewriteStrictness::ExistingOps);
     if (failed(applyOpPatternsGreedily(made, std::move(patterns), config)))
-      signalPassFailure();
+      return signalPassFailure();
+    // Products that share an operand share its copy.
+    DominanceInfo dominance(root);
+    eliminateCommonSubExpressions(b, dominance, root);
   }
 };
 } // namespace

@@ -156,3 +156,60 @@ func.func @moved(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %e: ten
   } -> tensor<4096x4096xf32>
   return %r : tensor<4096x4096xf32>
 }
+
+#ra = affine_map<(i, j, k) -> (i, k)>
+#rb = affine_map<(i, j, k) -> (j, k)>
+#ro = affine_map<(i, j, k) -> (i, j)>
+
+// Rows of 16-bit floats that do not begin at multiples of 16 bytes: zeros are put behind
+// the sum of both factors. Two products that share one share its copy.
+// CHECK-LABEL: func.func @ragged
+// CHECK-SAME: %[[A:[a-z0-9]+]]: tensor<4096x4097xbf16>, %[[B:[a-z0-9]+]]: tensor<4096x4097xbf16>
+// CHECK: %[[AC:.*]] = redfuse.cascade {{.*}} ins(%[[A]] : tensor<4096x4097xbf16>) outs(%{{.*}} : tensor<4096x4104xbf16>)
+// CHECK-NEXT: ^bb0(%[[V:.*]]: bf16):
+// CHECK: %[[K:.*]] = redfuse.index 1
+// CHECK: %[[IN:.*]] = arith.cmpi slt, %[[K]], %c4097
+// CHECK: %[[P:.*]] = arith.select %[[IN]], %[[V]], %cst
+// CHECK: redfuse.yield %[[P]]
+// CHECK: %[[BC:.*]] = redfuse.cascade {{.*}} ins(%[[B]] : tensor<4096x4097xbf16>) outs(%{{.*}} : tensor<4096x4104xbf16>)
+// CHECK: redfuse.cascade {{.*}} ins(%[[AC]], %[[BC]] :
+// CHECK: redfuse.cascade {{.*}} ins(%[[AC]], %[[AC]] :
+func.func @ragged(%x: tensor<4096x4097xbf16>, %w: tensor<4096x4097xbf16>, %e: tensor<4096x4096xf32>) -> (tensor<4096x4096xf32>, tensor<4096x4096xf32>) {
+  %r = redfuse.cascade {indexing_maps = [#ra, #rb, #ro]} ins(%x, %w : tensor<4096x4097xbf16>, tensor<4096x4097xbf16>) outs(%e : tensor<4096x4096xf32>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %f = arith.extf %a : bf16 to f32
+    %g = arith.extf %b : bf16 to f32
+    %m = arith.mulf %f, %g : f32
+    %s = redfuse.reduce add %m over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<4096x4096xf32>
+  %q = redfuse.cascade {indexing_maps = [#ra, #rb, #ro]} ins(%x, %x : tensor<4096x4097xbf16>, tensor<4096x4097xbf16>) outs(%e : tensor<4096x4096xf32>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %f = arith.extf %a : bf16 to f32
+    %g = arith.extf %b : bf16 to f32
+    %m = arith.mulf %f, %g : f32
+    %s = redfuse.reduce add %m over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<4096x4096xf32>
+  return %r, %q : tensor<4096x4096xf32>, tensor<4096x4096xf32>
+}
+
+#px = affine_map<(n, o, p, c, t) -> (n, c, p + t)>
+#pw = affine_map<(n, o, p, c, t) -> (o, c, t)>
+
+// Channels that are no whole vectors.
+// CHECK-LABEL: func.func @channels
+// CHECK: redfuse.cascade {{.*}} outs(%{{.*}} : tensor<8x8194x40xbf16>)
+// CHECK: redfuse.cascade {{.*}} outs(%{{.*}} : tensor<512x3x40xbf16>)
+// CHECK: redfuse.cascade {{.*}} : tensor<8x8194x40xbf16>, tensor<512x3x40xbf16>)
+func.func @channels(%x: tensor<8x37x8194xbf16>, %w: tensor<512x37x3xbf16>, %e: tensor<8x512x8192xf32>) -> tensor<8x512x8192xf32> {
+  %r = redfuse.cascade {indexing_maps = [#px, #pw, #y]} ins(%x, %w : tensor<8x37x8194xbf16>, tensor<512x37x3xbf16>) outs(%e : tensor<8x512x8192xf32>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %f = arith.extf %a : bf16 to f32
+    %g = arith.extf %b : bf16 to f32
+    %p = arith.mulf %f, %g : f32
+    %s = redfuse.reduce add %p over [3, 4] into [0, 1, 2] : f32
+    redfuse.yield %s : f32
+  } -> tensor<8x512x8192xf32>
+  return %r : tensor<8x512x8192xf32>
+}

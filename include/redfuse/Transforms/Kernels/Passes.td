@@ -20,9 +20,12 @@ def PrepackOperands : Pass<"redfuse-prepack-operands"> {
     windows of 16-bit floats, all products of f32 that the program rounds to TF32, whose
     copies are rounded (`redfuse.exact` then marks the product's own rounding, which changes
     nothing), and those of other f32, of which there are two copies: floats of TF32, and what
-    they lack (`redfuse.parts` marks their sum, which is the factor). What lies so already is not copied; zeros around a window are made where it
-    is read. This is done where the copies take less time, by the bytes that they
-    move, than the products gain.
+    they lack (`redfuse.parts` marks their sum, which is the factor). What lies so already is
+    not copied; zeros around a window are made where it is read. Where the dim is no
+    multiple of a vector (37 channels), or rows of plain 16-bit matrices do not begin at
+    multiples of 16 bytes, zeros are put behind the dim in both copies. Products that share an
+    operand share its copy. This is done where the copies take less time, by the bytes that
+    they move, than the products gain.
 
     For targets with matrix units and copies by threads (sm_80 and later); without a chip
     nothing changes.
