@@ -202,6 +202,45 @@ def CollapseDims : Pass<"redfuse-collapse-dims"> {
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }
 
+def SplitSums : Pass<"redfuse-split-sums"> {
+  let summary = "Cut long sums of products with few results, for more blocks of a GPU";
+  let description = [{
+    A product of few rows and columns has few tiles of results, and a long sum keeps the blocks
+    that may share a tile waiting for memory one step after another. Where more blocks take less
+    time, with what adding up takes, the sum is cut: the product has a dim more, the pieces', and
+    a cascade behind it adds those up and does what was done with the sum. What does not fill
+    a piece is a product of its own. Operands are sliced and expanded, which moves no data. This
+    changes the order in which floats are added, so it is not for the option `strict`.
+
+    Before:
+
+    ```mlir
+    #x = affine_map<(i, j, k) -> (k, i)>
+    #y = affine_map<(i, j, k) -> (k, j)>
+    #z = affine_map<(i, j, k) -> (i, j)>
+    %r = redfuse.cascade {indexing_maps = [#x, #y, #z]} ins(%x, %y : tensor<131072x32xf32>, ...)
+    // ... the product, summed over [2]
+    ```
+
+    After:
+
+    ```mlir
+    #x = affine_map<(p, i, j, k) -> (p, k, i)>
+    #y = affine_map<(p, i, j, k) -> (p, k, j)>
+    #z = affine_map<(p, i, j, k) -> (p, i, j)>
+    #id = affine_map<(p, i, j) -> (p, i, j)>
+    #r = affine_map<(p, i, j) -> (i, j)>
+    %a = tensor.expand_shape %x [[0, 1], [2]] output_shape [512, 256, 32] : ...
+    %b = tensor.expand_shape %y [[0, 1], [2]] output_shape [512, 256, 32] : ...
+    %s = redfuse.cascade {indexing_maps = [#x, #y, #z]} ins(%a, %b : ...)
+    // ... the product, summed over [3]
+    %r = redfuse.cascade {indexing_maps = [#id, #r]} ins(%s : tensor<512x32x32xf32>)
+    // ... the sum over [0]
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
+}
+
 def SplitScans : Pass<"redfuse-split-scans"> {
   let summary = "Cut long scans of few rows into pieces, for more blocks of a GPU";
   let description = [{
