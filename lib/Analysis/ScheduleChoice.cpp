@@ -1,6 +1,8 @@
 //===- ScheduleChoice.cpp - how a cascade is walked on a machine ----------===//
 #include "redfuse/Analysis/ScheduleChoice.h"
 
+#include "ScheduleShape.h"
+
 #include "redfuse/Algebra/Derivation.h"
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
@@ -13,192 +15,9 @@
 using namespace mlir;
 using namespace redfuse;
 
-namespace {
-
-/// What the choice needs to know of a cascade.
-struct Shape {
-  SmallVector<double> extents;
-  DimSets sets;
-  SmallVector<ReduceOp> reduces;
-  /// The dims that each reduction or scan could be folded along.
-  SmallVector<SmallVector<int64_t>> folds;
-  /// Dims whose tiles are independent: in every result and kept by every
-  /// reduction; in the order of the first result's shape.
-  SmallVector<int64_t> parallel;
-  SmallBitVector reduced;
-  /// Those, if they are the taps of windows that threads of a GPU have to themselves.
-  SmallBitVector taps;
-  /// Of the inputs.
-  SmallVector<AffineMap> maps = {};
-  /// Elements, and ranks of a top-k that each of them is compared with; 0 without one.
-  double points = 0, ranks = 0;
-  /// The dim along which most of the data is contiguous.
-  std::optional<unsigned> contiguous;
-  /// Whether its rows begin in the middle of sectors, which neighbouring tiles share.
-  bool sharesSectors = false;
-  /// A sum of products of operands with dims of their own: a matrix product.
-  bool hasContraction = false;
-  /// Some result has a dim that is reduced: whole rows are written.
-  bool writesRows = false;
-  /// Two dims of no reduction, where some tensor that has both is contiguous along
-  /// the one and some along the other, and neighbours along each that are a line of
-  /// memory.
-  struct Crossed {
-    unsigned dim;
-    int64_t line;
-  };
-  SmallVector<Crossed, 2> crossed;
-};
-
-} // namespace
-
-static double product(const Shape &shape, const SmallBitVector &set) {
-  double p = 1;
-  for (unsigned d : set.set_bits())
-    p *= std::max(1.0, shape.extents[d]);
-  return p;
-}
-
-/// The crossed dims of most bytes, first the one of more; one that is shorter than a
-/// sector comes second.
-static SmallVector<Shape::Crossed, 2> findCrossed(CascadeOp cascade,
-                                                  const Shape &shape) {
-  struct Access {
-    unsigned along;
-    int64_t bytes;
-    SmallBitVector dims;
-  };
-  SmallVector<Access> accesses;
-  for (auto [i, map] : llvm::enumerate(cascade.getIndexingMapsArray())) {
-    auto type = cast<RankedTensorType>(cascade->getOperand(i).getType());
-    if (map.getNumResults() == 0 || type.getElementType().isIndex())
-      continue;
-    auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
-    int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-    if (last && llvm::is_contained(shape.parallel, last.getPosition()) &&
-        shape.extents[last.getPosition()] > 1)
-      accesses.push_back({last.getPosition(), bytes, getDimsOf(map)});
-  }
-  auto isShort = [&](const Access &access) {
-    return shape.extents[access.along] * access.bytes < kGpuSectorBytes;
-  };
-  SmallVector<Shape::Crossed, 2> best;
-  int64_t most = 0;
-  for (const Access &first : accesses)
-    for (const Access &second : accesses) {
-      int64_t own = 0, its = 0, width = 0, itsWidth = 0;
-      for (const Access &access : accesses) {
-        if (access.along == first.along && access.dims.test(second.along)) {
-          own += access.bytes;
-          width = std::max(width, access.bytes);
-        }
-        if (access.along == second.along && access.dims.test(first.along)) {
-          its += access.bytes;
-          itsWidth = std::max(itsWidth, access.bytes);
-        }
-      }
-      if (first.along == second.along || own == 0 || its == 0 ||
-          isShort(first) || (own < its && !isShort(second)) ||
-          own + its <= most)
-        continue;
-      most = own + its;
-      best = {{first.along, kGpuLineBytes / width},
-              {second.along, kGpuLineBytes / itsWidth}};
-    }
-  return best;
-}
-
-static FailureOr<Shape> analyse(CascadeOp cascade) {
-  FailureOr<DimSets> sets = DimSets::compute(cascade);
-  if (failed(sets))
-    return failure();
-  unsigned numDims = cascade.getNumIterationDims();
-  Shape shape{{},
-              *sets,
-              {},
-              {},
-              {},
-              SmallBitVector(numDims),
-              SmallBitVector(numDims),
-              /*maps=*/{},
-              /*points=*/0,
-              /*ranks=*/0,
-              std::nullopt};
-  for (int64_t e : getStaticExtents(cascade))
-    shape.extents.push_back(ShapedType::isDynamic(e) ? kDynamicExtent : e);
-  SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
-  unsigned numInputs = cascade.getInputs().size();
-  SmallBitVector common(numDims, true);
-  for (unsigned i = numInputs; i < maps.size(); ++i)
-    common &= getDimsOf(maps[i]);
-  for (auto scan : cascade.getBody().front().getOps<ScanOp>()) {
-    shape.folds.push_back({int64_t(scan.getDim())});
-    shape.reduced.set(scan.getDim());
-  }
-  // Lists are merged as wholes.
-  auto merges = cascade.getBody().front().getOps<MergeTopkOp>();
-  for (MergeTopkOp merge : merges)
-    common.reset(merge.getDim());
-  for (auto reduce : cascade.getBody().front().getOps<ReduceOp>()) {
-    shape.reduces.push_back(reduce);
-    shape.folds.push_back(llvm::to_vector(reduce.getOver()));
-    llvm::sort(shape.folds.back());
-    common &= toDimSet(reduce.getInto(), numDims);
-    for (int64_t d : reduce.getOver())
-      shape.reduced.set(d);
-    // The rank of a top-k is made by the reduction.
-    if (reduce.getReducer() == Reducer::TopK) {
-      SmallBitVector operands(numDims);
-      for (Value operand : reduce.getOperands())
-        operands |= shape.sets[operand];
-      common &= operands;
-      SmallBitVector ranks = toDimSet(reduce.getInto(), numDims);
-      ranks.reset(operands);
-      shape.points = std::max(shape.points, product(shape, operands));
-      shape.ranks = std::max(shape.ranks, product(shape, ranks));
-    }
-    shape.hasContraction |= isMatrixProduct(
-        reduce, shape.sets, [&](unsigned d) { return shape.extents[d]; });
-  }
-  for (AffineMap map : ArrayRef(maps).drop_front(numInputs))
-    shape.writesRows |= getDimsOf(map).anyCommon(shape.reduced);
-  shape.maps.assign(maps.begin(), maps.begin() + numInputs);
-  if (!shape.hasContraction)
-    shape.taps = findTaps(shape.maps, shape.reduced,
-                          [&](unsigned d) { return shape.extents[d]; });
-  common.reset(shape.reduced);
-  for (AffineExpr e : maps[numInputs].getResults()) {
-    unsigned d = cast<AffineDimExpr>(e).getPosition();
-    if (common.test(d))
-      shape.parallel.push_back(d);
-  }
-  double largest = 0;
-  for (auto [i, map] : llvm::enumerate(maps)) {
-    if (map.getNumResults() == 0)
-      continue;
-    double size = product(shape, getDimsOf(map));
-    auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
-    if (last && size > largest) {
-      largest = size;
-      shape.contiguous = last.getPosition();
-      auto type = cast<RankedTensorType>(cascade->getOperand(i).getType());
-      shape.sharesSectors = i < numInputs && map.getNumResults() > 1 &&
-                            !type.getElementType().isIndex() &&
-                            !ShapedType::isDynamic(type.getShape().back()) &&
-                            type.getShape().back() *
-                                    type.getElementTypeBitWidth() %
-                                    (8 * kGpuSectorBytes) !=
-                                0;
-    }
-  }
-  if (shape.folds.empty() && merges.empty())
-    shape.crossed = findCrossed(cascade, shape);
-  return shape;
-}
-
 /// Bytes of the tiles that a block keeps of values which depend on `dims`, when
 /// `tiles` (by dim, 0: whole) is the size of a block.
-static double keptBytes(CascadeOp cascade, const Shape &shape,
+static double keptBytes(CascadeOp cascade, const ScheduleShape &shape,
                         ArrayRef<int64_t> tiles, const SmallBitVector &dims) {
   double bytes = 0;
   for (Operation &op : cascade.getBody().front()) {
@@ -221,7 +40,7 @@ static double keptBytes(CascadeOp cascade, const Shape &shape,
   return bytes;
 }
 
-static double countBlocks(const Shape &shape, ArrayRef<int64_t> grid,
+static double countBlocks(const ScheduleShape &shape, ArrayRef<int64_t> grid,
                           ArrayRef<int64_t> tiles) {
   double n = 1;
   for (int64_t d : grid)
@@ -234,7 +53,7 @@ static double countBlocks(const Shape &shape, ArrayRef<int64_t> grid,
 static bool isGpu(TargetAttr target) { return target.getName() == "cuda"; }
 
 /// Bytes of all tensors.
-static double countBytes(CascadeOp cascade, const Shape &shape) {
+static double countBytes(CascadeOp cascade, const ScheduleShape &shape) {
   double bytes = 0;
   for (auto [i, map] : llvm::enumerate(cascade.getIndexingMapsArray())) {
     auto type = cast<RankedTensorType>(cascade->getOperand(i).getType());
@@ -248,7 +67,7 @@ static double countBytes(CascadeOp cascade, const Shape &shape) {
 
 /// Whether a block's part of some tensor is more than its threads hold, or of a
 /// size that is not known.
-static bool isTooLargeToHold(CascadeOp cascade, const Shape &shape,
+static bool isTooLargeToHold(CascadeOp cascade, const ScheduleShape &shape,
                              ArrayRef<int64_t> tiles) {
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
   double limit = kSingleElements;
@@ -274,7 +93,7 @@ static bool isTooLargeToHold(CascadeOp cascade, const Shape &shape,
 
 /// Whether a row that is kept between reductions is longer than that: matrix units
 /// can only walk it.
-static bool hasLongRows(CascadeOp cascade, const Shape &shape) {
+static bool hasLongRows(CascadeOp cascade, const ScheduleShape &shape) {
   SmallVector<int64_t> extents = getStaticExtents(cascade);
   for (ReduceOp reduce : shape.reduces)
     for (Value v : reduce.getResults())
@@ -299,7 +118,7 @@ static int64_t countParts(TargetAttr target, double blocks, double bytes) {
 }
 
 /// Whether so few blocks are so much work that two more launches pay.
-static bool isWorthSplitting(const Shape &shape, TargetAttr target,
+static bool isWorthSplitting(const ScheduleShape &shape, TargetAttr target,
                              double blocks, double bytes) {
   if (blocks >= target.getUnits())
     return false;
@@ -327,10 +146,11 @@ static bool isWorthSplitting(const Shape &shape, TargetAttr target,
 /// Tiles of two dims along both of which memory is contiguous, for one tensor or
 /// another: a line of the first by some lines of the second, as many as leave the
 /// fewest threads without work.
-static void tileCrossed(const Shape &shape, MutableArrayRef<int64_t> tiles,
+static void tileCrossed(const ScheduleShape &shape,
+                        MutableArrayRef<int64_t> tiles,
                         MutableArrayRef<int64_t> least) {
   auto [first, second] = std::tie(shape.crossed[0], shape.crossed[1]);
-  auto extent = [&](Shape::Crossed of) {
+  auto extent = [&](ScheduleShape::Crossed of) {
     return int64_t(shape.extents[of.dim]);
   };
   int64_t best = 0, padded = 0;
@@ -357,13 +177,13 @@ static void tileCrossed(const Shape &shape, MutableArrayRef<int64_t> tiles,
   if (extent(first) < 2 * tiles[first.dim])
     tiles[first.dim] = extent(first);
   tiles[second.dim] = std::min(extent(second), best * second.line);
-  for (Shape::Crossed of : shape.crossed)
+  for (ScheduleShape::Crossed of : shape.crossed)
     least[of.dim] = std::min(extent(of), of.line);
 }
 
 /// Tiles of the independent dims: big enough to be worth a block, small enough
 /// that there are blocks for all units.
-static void chooseGrid(const Shape &shape, TargetAttr target,
+static void chooseGrid(const ScheduleShape &shape, TargetAttr target,
                        SmallVectorImpl<int64_t> &grid,
                        SmallVectorImpl<int64_t> &tiles) {
   int64_t lanes = std::max<int64_t>(1, target.getVectorBits() / 32);
@@ -444,10 +264,18 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
       });
     if (isGpu(target) && !shape.crossed.empty()) {
       tileCrossed(shape, tiles, least);
-      for (Shape::Crossed of : shape.crossed) {
+      for (ScheduleShape::Crossed of : shape.crossed) {
         inner *= tiles[of.dim];
         llvm::erase(order, int64_t(of.dim));
       }
+    }
+    if (shape.shared) {
+      tiles[*shape.shared] = std::min(extent(*shape.shared),
+                                      extent(*shape.shared) <= int64_t(kFewRows)
+                                          ? int64_t(kFewRows)
+                                          : kSharedRows);
+      least[*shape.shared] = tiles[*shape.shared];
+      llvm::erase(order, int64_t(*shape.shared));
     }
     for (int64_t d : order) {
       double room = std::max(1.0, wanted / inner);
@@ -490,7 +318,7 @@ static void chooseGrid(const Shape &shape, TargetAttr target,
 /// beside the differences, the more. The fold measures from a value inside the
 /// data instead.
 static SmallVector<int64_t> findKeptPivot(CascadeOp cascade,
-                                          const Shape &shape) {
+                                          const ScheduleShape &shape) {
   // What 16-bit floats differ by is large beside what their mean in f32 has
   // lost.
   auto isShort = [](Value v) {
@@ -518,8 +346,8 @@ namespace {
 /// Chooses how one cascade runs.
 class ScheduleChooser {
 public:
-  ScheduleChooser(CascadeOp cascade, const Shape &shape, TargetAttr target,
-                  const ScheduleRequest &request);
+  ScheduleChooser(CascadeOp cascade, const ScheduleShape &shape,
+                  TargetAttr target, const ScheduleRequest &request);
 
   ScheduleAttr choose();
 
@@ -538,7 +366,7 @@ private:
   std::string whyCut() const;
 
   CascadeOp cascade;
-  const Shape &shape;
+  const ScheduleShape &shape;
   TargetAttr target;
   const ScheduleRequest &request;
   unsigned numDims;
@@ -558,7 +386,7 @@ private:
 
 } // namespace
 
-ScheduleChooser::ScheduleChooser(CascadeOp cascade, const Shape &shape,
+ScheduleChooser::ScheduleChooser(CascadeOp cascade, const ScheduleShape &shape,
                                  TargetAttr target,
                                  const ScheduleRequest &request)
     : cascade(cascade), shape(shape), target(target), request(request),
@@ -584,8 +412,9 @@ ScheduleAttr ScheduleChooser::make(ScheduleKind kind, const Twine &reason,
 
 /// A core waits for the memory of several rows at a time. One that folds columns
 /// walks rows: the longer its piece of a row, the fewer pages and lines it waits for.
-static void widenTiles(CascadeOp cascade, const Shape &shape, TargetAttr target,
-                       ArrayRef<int64_t> grid, MutableArrayRef<int64_t> tiles) {
+static void widenTiles(CascadeOp cascade, const ScheduleShape &shape,
+                       TargetAttr target, ArrayRef<int64_t> grid,
+                       MutableArrayRef<int64_t> tiles) {
   if (target.getName() != "cpu" || shape.hasContraction || grid.empty() ||
       !shape.contiguous ||
       !cascade.getBody().front().getOps<ScanOp>().empty() ||
@@ -769,7 +598,7 @@ ScheduleAttr ScheduleChooser::cut(ArrayRef<int64_t> over,
 
 ScheduleAttr redfuse::chooseSchedule(CascadeOp cascade, TargetAttr target,
                                      const ScheduleRequest &request) {
-  FailureOr<Shape> shape = analyse(cascade);
+  FailureOr<ScheduleShape> shape = analyseShape(cascade, isGpu(target));
   if (succeeded(shape))
     return ScheduleChooser(cascade, *shape, target, request).choose();
   MLIRContext *context = cascade.getContext();

@@ -128,6 +128,11 @@ inline constexpr double kKeptShareOfL2 = 1.0 / 8, kRereadOfL2 = 4;
 /// and where nothing reads them twice. 16384 of f32 are a quarter of a
 /// multiprocessor's registers (lib/Codegen/GPU/Registers/Tuning.h).
 inline constexpr double kHeldElements = 16384, kSingleElements = 4096;
+/// Rows of a tile of results of which every input has either rows or columns; and rows of
+/// a product, at most, that are one tile of threads where matrix units cannot take it.
+/// Estimated: a thread has four columns of each.
+inline constexpr int64_t kSharedRows = 8;
+inline constexpr double kFewRows = 8;
 /// Columns that a row of a GPU's matrix units has at most: one `wgmma` has no more.
 inline constexpr double kMatrixColumns = 256;
 /// Rows of the smallest tile of a chain of products on a GPU's matrix units.

@@ -111,9 +111,10 @@ bool LongSum::find() {
       reduce.getOver().size() + reduce.getInto().size() != extents.size())
     return false;
   summed = toDimSet(reduce.getOver(), unsigned(extents.size()));
-  dim = unsigned(*llvm::max_element(reduce.getOver(), [&](int64_t a, int64_t b) {
-    return extents[a] < extents[b];
-  }));
+  dim =
+      unsigned(*llvm::max_element(reduce.getOver(), [&](int64_t a, int64_t b) {
+        return extents[a] < extents[b];
+      }));
   llvm::SetVector<Operation *> needed = findNeeded(reduce.getOperation());
   for (Operation &inner : body) {
     if (needed.contains(&inner))
@@ -178,8 +179,8 @@ int64_t LongSum::choosePieces() {
                   (areStaged ? kStagedOfBlock : kGatheredOfBlock);
     return std::max(least, tiles * ofTile / rate);
   };
-  auto pieces = int64_t(std::min(most / tiles,
-                                 double(extents[dim]) / kLeastOfPiece));
+  auto pieces =
+      int64_t(std::min(most / tiles, double(extents[dim]) / kLeastOfPiece));
   if (pieces < 2)
     return 0;
   double merged = 8.0 * double(pieces) * results /
@@ -198,8 +199,7 @@ Value LongSum::slice(RewriterBase &b, Value tensor, AffineMap map,
   if (!along)
     return tensor;
   auto type = cast<RankedTensorType>(tensor.getType());
-  int64_t rank = type.getRank(),
-          extent = std::max<int64_t>(pieces, 1) * length;
+  int64_t rank = type.getRank(), extent = std::max<int64_t>(pieces, 1) * length;
   SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)),
       strides(rank, b.getIndexAttr(1)), sizes;
   for (int64_t size : type.getShape())
@@ -207,8 +207,8 @@ Value LongSum::slice(RewriterBase &b, Value tensor, AffineMap map,
   offsets[*along] = b.getIndexAttr(begin);
   sizes[*along] = b.getIndexAttr(extent);
   if (extent != type.getDimSize(*along))
-    tensor = tensor::ExtractSliceOp::create(b, loc, tensor, offsets, sizes,
-                                            strides);
+    tensor =
+        tensor::ExtractSliceOp::create(b, loc, tensor, offsets, sizes, strides);
   if (pieces == 0)
     return tensor;
   SmallVector<ReassociationIndices> groups;
@@ -270,8 +270,8 @@ CascadeOp LongSum::makePart(RewriterBase &b, int64_t begin, int64_t pieces,
   for (int64_t d : reduce.getOver())
     over.push_back(d + shift);
   ownMaps.push_back(AffineMap::get(numDims, 0, places, op.getContext()));
-  Value init = tensor::EmptyOp::create(b, loc, shape,
-                                       reduce.getOperand(0).getType());
+  Value init =
+      tensor::EmptyOp::create(b, loc, shape, reduce.getOperand(0).getType());
   auto made = CascadeOp::create(b, loc, init.getType(), inputs, init,
                                 b.getAffineMapArrayAttr(ownMaps), nullptr);
   made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
@@ -296,8 +296,8 @@ CascadeOp LongSum::makePart(RewriterBase &b, int64_t begin, int64_t pieces,
           IndexOp::create(b, loc, b.getIndexType(), b.getI64IntegerAttr(0));
       place = arith::AddIOp::create(
           b, loc, place,
-          arith::MulIOp::create(b, loc, piece,
-                                arith::ConstantIndexOp::create(b, loc, length)));
+          arith::MulIOp::create(
+              b, loc, piece, arith::ConstantIndexOp::create(b, loc, length)));
     }
     if (begin > 0)
       place = arith::AddIOp::create(

@@ -1,0 +1,61 @@
+//===- ScheduleShape.h - what a schedule depends on -------------*- C++ -*-===//
+//
+// What of a cascade tells how it can be walked: its dims, what is reduced, what lies
+// together in memory.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REDFUSE_LIB_ANALYSIS_SCHEDULESHAPE_H
+#define REDFUSE_LIB_ANALYSIS_SCHEDULESHAPE_H
+
+#include "redfuse/Dialect/Redfuse/IR/DimSets.h"
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+
+namespace redfuse {
+
+/// What the choice needs to know of a cascade.
+struct ScheduleShape {
+  llvm::SmallVector<double> extents;
+  DimSets sets;
+  llvm::SmallVector<ReduceOp> reduces;
+  /// The dims that each reduction or scan could be folded along.
+  llvm::SmallVector<llvm::SmallVector<int64_t>> folds;
+  /// Dims whose tiles are independent: in every result and kept by every
+  /// reduction; in the order of the first result's shape.
+  llvm::SmallVector<int64_t> parallel;
+  llvm::SmallBitVector reduced;
+  /// Those, if they are the taps of windows that threads of a GPU have to themselves.
+  llvm::SmallBitVector taps;
+  /// Of the inputs.
+  llvm::SmallVector<mlir::AffineMap> maps = {};
+  /// Elements, and ranks of a top-k that each of them is compared with; 0 without one.
+  double points = 0, ranks = 0;
+  /// The dim along which most of the data is contiguous.
+  std::optional<unsigned> contiguous;
+  /// Whether its rows begin in the middle of sectors, which neighbouring tiles share.
+  bool sharesSectors = false;
+  /// A sum of products of operands with dims of their own: a matrix product.
+  bool hasContraction = false;
+  /// Rows of a reduction for which every input has either rows or columns: what is read
+  /// for the one is used for all of a tile of the other.
+  std::optional<unsigned> shared = std::nullopt;
+  /// Some result has a dim that is reduced: whole rows are written.
+  bool writesRows = false;
+  /// Two dims of no reduction, where some tensor that has both is contiguous along
+  /// the one and some along the other, and neighbours along each that are a line of
+  /// memory.
+  struct Crossed {
+    unsigned dim;
+    int64_t line;
+  };
+  llvm::SmallVector<Crossed, 2> crossed;
+};
+
+/// The points along these dims.
+double product(const ScheduleShape &shape, const llvm::SmallBitVector &set);
+
+/// Fails where the body is ill-formed.
+llvm::FailureOr<ScheduleShape> analyseShape(CascadeOp cascade, bool isGpu);
+
+} // namespace redfuse
+
+#endif // REDFUSE_LIB_ANALYSIS_SCHEDULESHAPE_H
