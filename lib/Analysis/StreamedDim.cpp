@@ -222,6 +222,19 @@ static bool isHarmless(Operation *op) {
          (op->hasTrait<OpTrait::ConstantLike>() && op->getNumOperands() == 0);
 }
 
+DenseMap<Operation *, StreamedAxis>
+StreamedDim::trace(func::FuncOp func, std::pair<unsigned, unsigned> argument) {
+  StreamedDim dim(func);
+  Block &body = func.getBody().front();
+  dim.mark(body.getArgument(argument.first), {argument.second, 1});
+  do {
+    dim.changed = false;
+    for (Operation &op : body)
+      dim.spread(&op);
+  } while (dim.changed);
+  return std::move(dim.dims);
+}
+
 FailureOr<StreamedDim> StreamedDim::follow(
     func::FuncOp func, ArrayRef<std::pair<unsigned, unsigned>> arguments,
     Obstacle &why, const DenseMap<Operation *, StreamedAxis> &ops) {

@@ -83,6 +83,7 @@ static FuseOptions getFuse(const CompileOptions &options) {
   FuseOptions fuse;
   fuse.plans = options.plans && !options.strict && options.schedule.empty();
   fuse.prices = options.prices;
+  fuse.along.assign(options.along.begin(), options.along.end());
   return fuse;
 }
 

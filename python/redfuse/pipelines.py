@@ -51,14 +51,17 @@ def _words(options: Options, tiles: Sequence[int] = ()) -> list[str]:
     return words
 
 
-def fused(
-    options: Options, tiles: Sequence[int] = (), as_written: bool = False
-) -> list[tuple[str, str]]:
+def fused(options: Options, tiles: Sequence[int] = ()) -> list[tuple[str, str]]:
     """(stage, pipeline) pairs of the fusing compiler for the CPU. tiles: extents by iteration dim
-    instead of the model's (0: the model's). as_written: no dims are joined or cut, and kernels are
-    those of states."""
-    own = ["along=0,0", "prices=false"] if as_written else []
-    return _all(CPU, [*_words(options, tiles), *own])
+    instead of the model's (0: the model's)."""
+    return _all(CPU, _words(options, tiles))
+
+
+def as_written(options: Options, along: tuple[int, int] | None = None) -> list[tuple[str, str]]:
+    """The same without dims that are joined or cut, and with the kernels of a state along an axis
+    of an argument; ``None``: of any."""
+    argument, axis = along or (-1, 0)
+    return _all(CPU, [*_words(options), f"along={argument},{axis}", "prices=false"])
 
 
 def state(

@@ -39,6 +39,11 @@ public:
          const llvm::DenseMap<mlir::Operation *, StreamedAxis> &ops =
              llvm::DenseMap<mlir::Operation *, StreamedAxis>());
 
+  /// The iteration dims that are one dim with an argument's axis, of a program that need
+  /// not be fused yet; those that were found where the dim cannot be followed to its end.
+  static llvm::DenseMap<mlir::Operation *, StreamedAxis>
+  trace(mlir::func::FuncOp func, std::pair<unsigned, unsigned> argument);
+
   std::optional<StreamedAxis> find(mlir::Value tensor) const;
   /// The iteration dim of `op` that is this dim.
   std::optional<unsigned> getDimOf(mlir::Operation *op) const;

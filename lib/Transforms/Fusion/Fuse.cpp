@@ -2,6 +2,7 @@
 #include "FusionPlanner.h"
 
 #include "redfuse/Analysis/ScheduleChoice.h"
+#include "redfuse/Analysis/StreamedDim.h"
 #include "redfuse/Analysis/TileProgram.h"
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
 #include "redfuse/Transforms/Passes.h"
@@ -307,6 +308,41 @@ static bool reduceTogether(const FusionSpace &space, ArrayRef<CascadeOp> a,
                       [&](unsigned v) { return first.contains(v); });
 }
 
+void Planner::keepBehind(func::FuncOp func,
+                         std::pair<unsigned, unsigned> argument) {
+  DenseMap<Operation *, StreamedAxis> dims = StreamedDim::trace(func, argument);
+  for (auto cascade : block.getOps<CascadeOp>()) {
+    auto found = dims.find(cascade);
+    auto isStreamed = [&](int64_t d) {
+      return found != dims.end() && d == int64_t(found->second.position);
+    };
+    for (auto reduce : cascade.getBody().front().getOps<ReduceOp>()) {
+      bool isOver = llvm::any_of(reduce.getOver(), isStreamed);
+      (isOver ? overStream : overOthers).insert(cascade);
+    }
+  }
+}
+
+/// Whether something is reduced that no reduction over what is streamed needs.
+bool Planner::nestsStream(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
+  auto isStreamed = [&](CascadeOp op) { return overStream.contains(op); };
+  if (llvm::none_of(ops, isStreamed))
+    return false;
+  for (CascadeOp other : ops) {
+    if (!overOthers.contains(other) || isStreamed(other) ||
+        llvm::any_of(ops, [&](CascadeOp op) {
+          return isStreamed(op) &&
+                 behind[position.lookup(op)].test(position.lookup(other));
+        }))
+      continue;
+    why = {other, "stream",
+           "a state of the streamed dim is made by what reduces it last",
+           "none: a state has no other form"};
+    return true;
+  }
+  return false;
+}
+
 std::optional<FusionGroup> Planner::tryMerge(const FusionGroup &a,
                                              const FusionGroup &b, bool isEdge,
                                              FusionRefusal &why) {
@@ -315,6 +351,8 @@ std::optional<FusionGroup> Planner::tryMerge(const FusionGroup &a,
     return std::nullopt;
   SmallVector<CascadeOp> ops(a.ops);
   llvm::append_range(ops, b.ops);
+  if (nestsStream(ops, why))
+    return std::nullopt;
   std::optional<FusionGroup> fused = evaluate(std::move(ops), why);
   if (!fused || (isFree && reduceTogether(fused->space, a.ops, b.ops)))
     return fused;
@@ -620,6 +658,15 @@ bool Planner::run(RewriterBase &rewriter) {
   return changed;
 }
 
+/// Whether there is an argument with such an axis.
+static bool hasAxis(func::FuncOp func, ArrayRef<int64_t> along) {
+  if (along.size() != 2 || along[0] < 0 ||
+      along[0] >= int64_t(func.getNumArguments()))
+    return false;
+  auto type = dyn_cast<RankedTensorType>(func.getArgumentTypes()[along[0]]);
+  return type && along[1] >= 0 && along[1] < type.getRank();
+}
+
 namespace {
 struct FusePass : public redfuse::impl::FuseBase<FusePass> {
   using FuseBase::FuseBase;
@@ -636,8 +683,13 @@ struct FusePass : public redfuse::impl::FuseBase<FusePass> {
     for (Block *block : blocks) {
       readRanks(rewriter, *block);
       widenSlicedReductions(rewriter, *block);
-      Planner(*block, target, maxGroup, prices, isTried ? &trials : nullptr)
-          .run(rewriter);
+      Planner planner(*block, target, maxGroup, prices,
+                      isTried ? &trials : nullptr);
+      auto func = dyn_cast<func::FuncOp>(block->getParentOp());
+      // A negative argument: an axis that is said later.
+      if (func && hasAxis(func, along))
+        planner.keepBehind(func, {unsigned(along[0]), unsigned(along[1])});
+      planner.run(rewriter);
     }
   }
 };

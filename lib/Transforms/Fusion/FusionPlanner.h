@@ -9,6 +9,7 @@
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/BitVector.h"
 
 #include <set>
@@ -35,6 +36,9 @@ public:
       : block(block), target(target), maxGroup(maxGroup), prices(prices),
         trials(trials) {}
 
+  /// Keeps reductions of what is reduced over an argument's axis apart from that: a state
+  /// of the axis is finished before.
+  void keepBehind(func::FuncOp func, std::pair<unsigned, unsigned> argument);
   /// Whether anything was fused.
   bool run(RewriterBase &rewriter);
 
@@ -52,6 +56,7 @@ private:
                                       const FusionGroup &b, bool isEdge,
                                       FusionRefusal &why);
   bool isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why);
+  bool nestsStream(ArrayRef<CascadeOp> ops, FusionRefusal &why);
   bool isWithinBounds(const FusionGroup &a, const FusionGroup &b,
                       FusionRefusal &why);
   bool isBetter(const FusionGroup &fused, const FusionGroup &a,
@@ -112,6 +117,8 @@ private:
   /// Ops of groups where a step of growth was to blame: they grow by trials.
   llvm::DenseSet<Operation *> suspects;
   unsigned slowSteps = 0; // that were tried
+  /// Cascades with a reduction over what is streamed, and over something else.
+  llvm::DenseSet<Operation *> overStream, overOthers;
 };
 
 /// Whether a cascade has a reduction or a scan.

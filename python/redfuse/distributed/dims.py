@@ -57,11 +57,30 @@ class Dim:
         return ", ".join(f"axis {axis} of argument {a}" for a, axis, _ in self.arguments)
 
 
+# Why a dim is refused where kernels are those of a state along another one.
+_NESTED = "inside another reduction"
+
+
 def dims_of(source: Source, options: Options) -> tuple[Signature, tuple[Dim, ...], Any]:
     """The program's signature, all dims of its arguments, and its module, of cascades. Raises
     CompileError."""
+    signature, found, module = _found(source, options, None)
+    dims = []
+    for dim in found:
+        if dim.kind == "refused" and _NESTED in dim.reason:
+            # What is reduced of its reductions is another kernel where it is streamed.
+            argument, axis, _ = dim.arguments[0]
+            again = _found(source, options, (argument, axis))[1]
+            dim = next((d for d in again if d.axis_of(argument) == axis), dim)
+        dims.append(dim)  # masks count them
+    return signature, tuple(dims), module
+
+
+def _found(
+    source: Source, options: Options, along: tuple[int, int] | None
+) -> tuple[Signature, tuple[Dim, ...], Any]:
     asked = dataclasses.replace(options, schedules=())
-    lowered = lower_stages(source, asked, pipelines.fused(asked, as_written=True), "fuse")
+    lowered = lower_stages(source, asked, pipelines.as_written(asked, along), "fuse")
     run_pipeline(lowered.module, pipelines.find_dims(), "dims", source)
     found: tuple[Dim, ...] = ()
     for operation in lowered.module.body.operations:

@@ -44,7 +44,8 @@ def Fuse : Pass<"redfuse-fuse"> {
     passes that plan kernels are asked about each group (`plans`): one for which they
     have no fast plan is taken apart, and grows again by what that taught. Without
     `prices` cascades of which one needs the other, and that reduce over the same, are fused
-    where that is legal: a state is of one pass over the data. Every edge that stays leaves an entry in `redfuse.refused`.
+    where that is legal: a state is of one pass over the data. What reduces over something
+    else is not fused behind reductions of the axis `along`. Every edge that stays leaves an entry in `redfuse.refused`.
 
     ```mlir
     #all = affine_map<(i, j) -> (i, j)>
@@ -92,7 +93,10 @@ def Fuse : Pass<"redfuse-fuse"> {
            "Ask the passes that plan kernels about each group">,
     Option<"prices", "prices", "bool", "true",
            "Keep apart what is faster so, also reductions over the same that need each "
-           "other">
+           "other">,
+    ListOption<"along", "along", "int64_t",
+               "Number and axis of an argument that a state will stream: what its "
+               "reductions give is reduced by another kernel">
   ];
 }
 
