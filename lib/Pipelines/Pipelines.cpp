@@ -89,6 +89,9 @@ static FuseOptions getFuse(const CompileOptions &options) {
 
 static void addFusion(OpPassManager &pm, const CompileOptions &options,
                       const FuseOptions &fuse) {
+  // A part of a dim has no element at a computed place.
+  if (!fuse.prices || !options.shard.empty())
+    pm.addPass(createReduceGathers());
   pm.addPass(createFuse(fuse));
   if (!options.strict)
     pm.addPass(createNestReductions());

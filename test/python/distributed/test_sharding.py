@@ -61,8 +61,29 @@ def test_placements_that_follow_from_others() -> None:
         sharding(programs.softmax(6, 8), Shard(2))
     with pytest.raises(redfuse.ArgumentError, match="expected 1, one for each argument"):
         sharding(programs.softmax(6, 8), Shard(0), Shard(0))
-    with pytest.raises(redfuse.UnsupportedError, match="cannot be sharded along axis 1"):
-        sharding(programs.cross_entropy(6, 8), Shard(1), Replicate())
+    found, _ = sharding(programs.cross_entropy(6, 8), Shard(1), Replicate())
+    assert found.stream is not None and found.stream.kind == "reduced"
+    with pytest.raises(redfuse.UnsupportedError, match="cannot be sharded along axis 0"):
+        sharding(table(9, 8), Shard(0), Replicate())
+
+
+def table(rows: int, width: int) -> str:
+    """Rows of a table by their numbers."""
+    return f"""
+func.func @main(%t: tensor<{rows}x{width}xf32>, %at: tensor<6xi64>) -> tensor<6x{width}xf32> {{
+  %e = tensor.empty() : tensor<6x{width}xf32>
+  %r = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}} ins(%at : tensor<6xi64>)
+      outs(%e : tensor<6x{width}xf32>) {{
+  ^bb0(%a: i64, %o: f32):
+    %p = arith.index_cast %a : i64 to index
+    %j = linalg.index 1 : index
+    %v = tensor.extract %t[%p, %j] : tensor<{rows}x{width}xf32>
+    linalg.yield %v : f32
+  }} -> tensor<6x{width}xf32>
+  return %r : tensor<6x{width}xf32>
+}}
+"""
 
 
 def test_layouts() -> None:

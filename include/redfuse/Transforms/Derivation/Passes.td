@@ -154,6 +154,47 @@ def ExposeState : Pass<"redfuse-expose-state", "mlir::ModuleOp"> {
     "mlir::linalg::LinalgDialect", "mlir::math::MathDialect", "mlir::tensor::TensorDialect"];
 }
 
+def ReduceGathers : Pass<"redfuse-reduce-gathers"> {
+  let summary = "Read an element of each row by a reduction of the row";
+  let description = [{
+    The logit of a label is at a place that is computed, which no part of the classes can
+    tell by itself. A cascade that maps its points, and reads for each an element of a
+    tensor's row at a computed place, reads instead what another cascade makes: the sum of
+    what a comparison of the place with the position leaves of the row. That is exact, and
+    takes a pass over the tensor, which what is reduced along the row makes anyway. Only
+    where the tensor has one row for each point, so not for rows of a table. Before states
+    are made, and before `redfuse-fuse`.
+
+    ```mlir
+    %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]}
+        ins(%label : tensor<6xindex>) outs(%e : tensor<6xf32>) {
+    ^bb0(%at: index):
+      %i = redfuse.index 0
+      %v = tensor.extract %x[%i, %at] : tensor<6x8xf32>
+      redfuse.yield %v : f32
+    } -> tensor<6xf32>
+    ```
+
+    becomes a map of what this makes:
+
+    ```mlir
+    %s = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i, j)>,
+            affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>]}
+        ins(%x, %label : tensor<6x8xf32>, tensor<6xindex>) outs(%e : tensor<6xf32>) {
+    ^bb0(%v: f32, %at: index):
+      %zero = arith.constant 0.0 : f32
+      %j = redfuse.index 1
+      %is = arith.cmpi eq, %j, %at : index
+      %left = arith.select %is, %v, %zero : f32
+      %sum = redfuse.reduce add %left over [1] into [0] : f32
+      redfuse.yield %sum : f32
+    } -> tensor<6xf32>
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect",
+                           "mlir::tensor::TensorDialect"];
+}
+
 def ShardDims : Pass<"redfuse-shard-dims", "mlir::ModuleOp"> {
   let summary = "Make a program of one for a part of some dims";
   let description = [{
