@@ -50,7 +50,7 @@ def compile(
         raise ArgumentError(
             f"inputs: expected a list or tuple of arrays, got {type(inputs).__name__}"
         )
-    if _is_torch_callable(source):
+    if is_torch_callable(source):
         from .frontends.precision import Precision
         from .frontends.torch import export
 
@@ -228,7 +228,7 @@ def host_text(host: Mapping[str, Any]) -> str:
     )
 
 
-def _is_torch_callable(source: Any) -> bool:
+def is_torch_callable(source: Any) -> bool:
     import sys
 
     torch = sys.modules.get("torch")

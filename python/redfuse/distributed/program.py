@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ..compiler import resolve_target
+from ..compiler import is_torch_callable, resolve_target
 from ..errors import ArgumentError, Error, RankError, UnsupportedError, one_of
 from ..frontends import mlir as mlir_frontend
 from ..frontends.mlir import Source
@@ -38,6 +38,7 @@ def compile(
     mesh: Any,
     placements: Sequence[Any],
     *,
+    inputs: Sequence[Any] | None = None,
     mesh_dim: str | int | None = None,
     target: str = "auto",
     options: Options | dict[str, object] | None = None,
@@ -53,7 +54,9 @@ def compile(
     """A program whose arguments are shared out over the ranks of a mesh. Every rank calls this,
     with the same arguments.
 
-    source, target, options: as for ``redfuse.compile``; the target "auto" is the mesh's device.
+    source, inputs, target, options: as for ``redfuse.compile``; the target "auto" is the mesh's
+        device. Of a PyTorch function or module, ``inputs`` are whole arguments (of the "meta"
+        device, if they are large), and tensors are all that it takes and returns.
     mesh: a ``torch.distributed.device_mesh.DeviceMesh``; mesh_dim: the name or number of its dim,
         where it has several.
     placements: for each argument ``Shard(axis)``, ``Replicate()``, or ``None`` for what follows
@@ -96,7 +99,7 @@ def compile(
         chosen = dataclasses.replace(chosen, deterministic=True)
     if target == _AUTO:
         target = "cuda" if group.on_gpu else "cpu"
-    program = mlir_frontend.read(source)
+    program = _read(source, inputs, chosen, resolve_target(target))
     return Program(
         program, group, tuple(placements), resolve_target(target), chosen, order, strategy, merge,
         segment, links or (Links() if group.on_gpu else link_model.HOST), check,
@@ -363,6 +366,23 @@ class Program:
                 "placements: results are prefixes along a dim that is sharded, and rows are "
                 "sharded, too; expected rows whole, or over another dim of the mesh"
             )
+
+
+def _read(source: Any, inputs: Sequence[Any] | None, options: Options, target: str) -> Source:
+    """The text of a program: it is the same on all ranks."""
+    if not is_torch_callable(source):
+        return mlir_frontend.read(source)
+    from ..frontends.precision import Precision
+    from ..frontends.torch import export
+
+    precision = Precision.chosen(options.precision, target)
+    found, interface = export(source, inputs, precision=precision)
+    if interface is not None:
+        raise UnsupportedError(
+            "redfuse.distributed: this function takes, changes or returns something else than "
+            "tensors, or has parameters of its own; expected tensors as arguments and results"
+        )
+    return mlir_frontend.read(str(found.parse()))
 
 
 def _facts(source: Source, options: Options) -> tuple[Signature, tuple[Dim, ...], Work]:

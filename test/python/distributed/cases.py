@@ -14,7 +14,7 @@ from redfuse.reference import Reference
 _programs: dict[Any, Any] = {}
 
 
-def call(mesh: Any, text: str, shards: list[Any], axes: list[int | None], given: dict[str, Any],
+def call(mesh: Any, text: Any, shards: list[Any], axes: list[int | None], given: dict[str, Any],
          how: str = "") -> tuple[list[np.ndarray], list[int | None], dict[str, Any]]:  # fmt: skip
     """A rank's results, the axis along which each is sharded, and what explain says. ``how``:
     "dtensor" makes DTensors of the shards, "strided" tensors with gaps, "static" code for each
@@ -24,6 +24,11 @@ def call(mesh: Any, text: str, shards: list[Any], axes: list[int | None], given:
     from torch.distributed.tensor import DTensor, Replicate, Shard
 
     placements = [Replicate() if axis is None else Shard(axis) for axis in axes]
+    if callable(text):  # whole arguments are shapes and dtypes
+        given["inputs"] = [
+            torch.empty(shape, dtype=getattr(torch, dtype), device="meta")
+            for shape, dtype in given["inputs"]
+        ]
     key = (text, mesh.size(), repr(axes), repr(given), how == "static")
     if key not in _programs:
         _programs[key] = rd.compile(text, mesh, placements, **given)
@@ -52,12 +57,12 @@ def reference(text: str) -> Reference:
 
 
 def check(
-    ranks: Ranks, world: int, text: str, arrays: Sequence[np.ndarray], axes: list[int | None],
+    ranks: Ranks, world: int, text: Any, arrays: Sequence[np.ndarray], axes: list[int | None],
     lengths: Sequence[int] | None = None, order: str = "contiguous", tolerance: float = 1e-5,
     how: str = "", expected: Sequence[np.ndarray] | None = None, **given: Any,
 ) -> tuple[list[np.ndarray], dict[str, Any]]:  # fmt: skip
-    """Runs a program on the shards of ``arrays`` along ``axes``, and compares. ``lengths``: of the
-    shards, if they are not even. Returns the results, put together, and what explain says."""
+    """Runs a program (MLIR text, or a function of PyTorch) on the shards of ``arrays`` along
+    ``axes``, and compares. ``lengths``: of the shards, if they are not even. Returns the results, put together, and what explain says."""
     layouts = []
     for array, axis in zip(arrays, axes, strict=True):
         if axis is None:
@@ -75,6 +80,8 @@ def check(
         ]
 
     given = {"order": order, **given}
+    if callable(text):
+        given["inputs"] = [(a.shape, str(a.dtype)) for a in arrays]
     ranks.start(world, call, lambda rank: {"text": text, "shards": shards(rank), "axes": axes,
                                            "given": given, "how": how})  # fmt: skip
     answers = [ranks.answer(world, rank) for rank in range(world)]

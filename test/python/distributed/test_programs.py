@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import losses
 import numpy as np
 import pytest
 import redfuse
@@ -167,6 +170,36 @@ def test_vocabulary_parallel_loss(eight: Ranks, world: int) -> None:
     for lengths in (None, cuts(16, classes, world), cuts(17, classes, world, empty=True)):
         _, said = check(eight, world, text, data, [None, 0, None], lengths)
     assert said["merge"]["bytes"] == 3 * 4 * rows
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("loss", [losses.gathered, losses.mean, losses.smooth])
+def test_losses_as_they_are_written(eight: Ranks, world: int, loss: Any) -> None:
+    """The label's logit is gathered, by a place that one rank has."""
+    rng = np.random.default_rng(world)
+    rows, classes = 7, 29
+    (x,) = normal(world, (rows, classes))
+    label = rng.integers(0, classes, rows)
+    if loss is not losses.gathered:
+        label[2] = -100
+    want = losses.expected(x, label, 0.1 if loss is losses.smooth else 0.0)
+    if loss is losses.mean:
+        want = want.sum() / (label != -100).sum()
+    for lengths in (None, cuts(24, classes, world, empty=True)):
+        check(eight, world, loss, [x, label], [1, None], lengths, expected=[want])
+    check(eight, world, loss, [x, label], [0, 0], expected=[want])
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_linear_loss_as_it_is_written(eight: Ranks, world: int) -> None:
+    rng = np.random.default_rng(world)
+    h, w = normal(world, (7, 8), (29, 8))
+    label = rng.integers(0, 29, 7)
+    want = losses.expected(h.astype(np.float64) @ w.astype(np.float64).T, label)
+    axes = [None, 0, None]
+    check(eight, world, losses.linear, [h, w, label], axes, cuts(25, 29, world), expected=[want])
 
 
 @pytest.mark.sample(2)
