@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace redfuse {
 #define GEN_PASS_DEF_COLLAPSEDIMS
@@ -23,6 +24,9 @@ using namespace redfuse;
 
 /// Dims of a reduction from which on neighbours are taken as one.
 static constexpr unsigned kManyDims = 6;
+/// The use of threads along short rows, beside that along what they are part of, from which
+/// on they stay as they are. Estimated.
+static constexpr double kLeastBetter = 0.7;
 /// Rows of one matrix instruction of a warpgroup.
 static constexpr int64_t kTileRows = 64;
 
@@ -156,6 +160,46 @@ static bool isReductionOfMany(CascadeOp op) {
          llvm::any_of(op.getIndexingMapsArray(),
                       [](AffineMap map) { return map.isPermutation(); }) &&
          llvm::all_of(op.getBody().front(), [](Operation &inner) {
+           return isa<ReduceOp, YieldOp>(inner) ||
+                  (!isRootOp(&inner) && inner.getNumRegions() == 0);
+         });
+}
+
+/// How well threads are used along so many neighbours of an element: vectors that divide
+/// them, of 8 bytes at best, for a power of two of threads.
+static double getUseOfThreads(int64_t extent, int64_t bytes) {
+  int64_t vector = 1;
+  while (vector * 2 * bytes <= 16 && extent % (vector * 2) == 0)
+    vector *= 2;
+  double threads = double(extent / vector);
+  return threads / double(llvm::PowerOf2Ceil(uint64_t(threads))) *
+         std::min(1.0, double(vector * bytes) / 8);
+}
+
+/// Whether it folds whole rows of a tensor that are short and of an odd length, and better
+/// used with the dim beside them: planes of 10 x 10.
+static bool isReductionOfShortRows(CascadeOp op,
+                                   ArrayRef<SmallVector<unsigned>> runs) {
+  SmallVector<int64_t> extents = getStaticExtents(op);
+  bool areBetter = false;
+  for (auto [operand, map] :
+       llvm::zip_equal(op->getOperands(), op.getIndexingMapsArray())) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    if (!map.isPermutation() || !type.getElementType().isIntOrFloat())
+      continue;
+    auto last = cast<AffineDimExpr>(map.getResults().back()).getPosition();
+    for (ArrayRef<unsigned> run : runs) {
+      if (run.size() < 2 || run.back() != last)
+        continue;
+      int64_t all = 1,
+              bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+      for (unsigned d : run)
+        all *= extents[d];
+      areBetter |= getUseOfThreads(extents[last], bytes) <
+                   kLeastBetter * getUseOfThreads(all, bytes);
+    }
+  }
+  return areBetter && llvm::all_of(op.getBody().front(), [](Operation &inner) {
            return isa<ReduceOp, YieldOp>(inner) ||
                   (!isRootOp(&inner) && inner.getNumRegions() == 0);
          });
@@ -324,14 +368,14 @@ struct CollapseDims : public redfuse::impl::CollapseDimsBase<CollapseDims> {
     for (CascadeOp op : ops) {
       SmallBitVector rows = findFewRows(op);
       bool isOfFewRows = rows.count() > 1;
-      if (op.getScheduleAttr() ||
-          !(isElementwise(op) || isReductionOfMany(op) || isOfFewRows) ||
-          !llvm::all_of(op->getOperands(), isWhole) ||
+      if (op.getScheduleAttr() || !llvm::all_of(op->getOperands(), isWhole) ||
           !llvm::all_of(op->getResults(), staysWhole))
         continue;
       SmallVector<SmallVector<unsigned>> runs =
           findRuns(op, isOfFewRows ? &rows : nullptr);
-      if (runs.size() < op.getNumIterationDims())
+      if (runs.size() < op.getNumIterationDims() &&
+          (isElementwise(op) || isReductionOfMany(op) || isOfFewRows ||
+           isReductionOfShortRows(op, runs)))
         Collapsed(op, runs).rewrite(b);
     }
   }

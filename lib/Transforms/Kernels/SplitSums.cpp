@@ -138,9 +138,7 @@ bool LongSum::find() {
 
 int64_t LongSum::choosePieces() {
   Operation *mul = reduce.getOperand(0).getDefiningOp();
-  double tiles = 1, products = 1, bytes = 0, results = 1;
-  // Elements of the sum that a tile of results reads.
-  double ofTile = 0, sums = 1;
+  double tiles = 1, products = 1, bytes = 0, results = 1, sums = 1;
   double rows[2] = {1, 1};
   for (unsigned d = 0; d < extents.size(); ++d) {
     products *= double(extents[d]);
@@ -156,10 +154,6 @@ int64_t LongSum::choosePieces() {
     else
       tiles *= double(extents[d]);
   }
-  for (double of : rows) {
-    tiles *= std::ceil(of / kSideOfTile);
-    ofTile += std::min(of, kSideOfTile) * sums;
-  }
   bool isAligned = true, isShort = true;
   for (auto [input, map] : llvm::zip(op.getInputs(), maps)) {
     auto type = dyn_cast<RankedTensorType>(input.getType());
@@ -170,24 +164,44 @@ int64_t LongSum::choosePieces() {
     isShort &= bits == 16;
     isAligned &= type.getShape().back() * bits % 128 == 0;
   }
-  bool areStaged = isAligned && isShort && chip.has(Wgmma);
-  double least = std::max(bytes / (double(chip.bandwidth) * 1e9),
-                          products / kWarpRagged16);
-  double most = kBlocksAtOnce * double(chip.units);
+  // Tensor maps take whole tensors.
+  bool areStaged = isAligned && isShort && chip.has(Wgmma) &&
+                   extents[dim] % (2 * kStreamedProducts) == 0;
+  // Rows and columns of a tile.
+  std::sort(rows, rows + 2);
+  double side[2] = {
+      std::min(rows[0], areStaged ? kSideOfStaged : kSideOfTile),
+      std::min(rows[1], areStaged ? 2 * kSideOfStaged : kSideOfTile)};
+  tiles *= std::ceil(rows[0] / side[0]) * std::ceil(rows[1] / side[1]);
+  double read = side[0] + side[1];
+  double least =
+      std::max(bytes / (double(chip.bandwidth) * 1e9),
+               products / (areStaged ? kUnitPlain16 : kWarpRagged16));
+  // Blocks of stages are as many as have room beside each other.
+  double atOnce =
+      areStaged ? std::clamp(std::floor(kRowsAtOnce / read), 1.0, kBlocksAtOnce)
+                : kBlocksAtOnce;
+  double most = atOnce * double(chip.units);
   auto secondsOf = [&](double pieces) {
     double rate = std::min(tiles * pieces, most) *
-                  (areStaged ? kStagedOfBlock : kGatheredOfBlock);
-    return std::max(least, tiles * ofTile / rate);
+                  (areStaged ? kStagedOfRow * read : kGatheredOfBlock);
+    return std::max(least, tiles * read * sums / rate);
   };
   auto pieces =
       int64_t(std::min(most / tiles, double(extents[dim]) / kLeastOfPiece));
   if (pieces < 2)
     return 0;
+  // Pieces of whole stages that leave no rest, if there are about as many.
+  for (int64_t even = pieces; 2 * even > pieces; --even)
+    if (extents[dim] % (even * kStreamedProducts) == 0) {
+      pieces = even;
+      break;
+    }
   double merged = 8.0 * double(pieces) * results /
                       (kCacheRateOfSums * double(chip.bandwidth) * 1e9) +
                   2e-9 * double(chip.launchNs);
   double now = secondsOf(areStaged ? kSharedOfStaged : kSharedOfGathered);
-  return secondsOf(double(pieces)) + merged < now ? pieces : 0;
+  return kLeastGain * (secondsOf(double(pieces)) + merged) < now ? pieces : 0;
 }
 
 /// What some pieces, or one without a dim of their own (0), read of a tensor.
