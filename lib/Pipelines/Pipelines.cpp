@@ -113,6 +113,7 @@ static void addFusion(OpPassManager &pm, const CompileOptions &options,
     return;
   if (!options.strict)
     pm.addPass(createSplitScans());
+  pm.addPass(createSplitMaps());
   // Tiles that are asked for are of dims as they were written.
   if (options.tiles.empty())
     pm.addPass(createCollapseDims());

@@ -224,6 +224,57 @@ extentsBefore(Operation *launch, tensor::EmptyOp empty,
   return expand.getMixedOutputShape();
 }
 
+/// Whether a slice is only where a launch writes to.
+static bool isOnlyWritten(tensor::ExtractSliceOp slice) {
+  return llvm::all_of(slice->getUses(), [](OpOperand &use) {
+    auto launch = dyn_cast<LaunchOp>(use.getOwner());
+    return launch && cast<DestinationStyleOpInterface>(launch.getOperation())
+                         .isDpsInit(&use);
+  });
+}
+
+/// If `last` is the end of a chain of insertions that nobody else reads, lets all of them
+/// write to `destination`, beginning with a copy of what the first one inserts into, if
+/// that is anything.
+static void insertInPlace(OpBuilder &b, tensor::InsertSliceOp last,
+                          Value destination) {
+  if (!last.getDestType().hasStaticShape() || !isOnlyRead(last.getResult()))
+    return;
+  tensor::InsertSliceOp first = last;
+  Operation *then = last;
+  while (true) {
+    bool isChain =
+        llvm::all_of(first.getDest().getUsers(), [&](Operation *user) {
+          auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+          return user == first || (slice && isOnlyWritten(slice));
+        });
+    auto before = first.getDest().getDefiningOp<tensor::InsertSliceOp>();
+    if (!before || before->getBlock() != last->getBlock()) {
+      // What was there before is read, not written to: others may read it, too.
+      if (!first.getDest().getDefiningOp<tensor::EmptyOp>()) {
+        then = first;
+        break;
+      }
+      if (!isChain)
+        return;
+      then = nullptr;
+      break;
+    }
+    if (!isChain)
+      return;
+    first = before;
+  }
+  Value root = first.getDest();
+  if (!then) {
+    root.replaceAllUsesWith(destination);
+    return;
+  }
+  b.setInsertionPoint(first);
+  Value copy =
+      linalg::CopyOp::create(b, first.getLoc(), root, destination).getResult(0);
+  first.getDestMutable().set(copy);
+}
+
 /// If `value` is a launch's or a selection's result (seen through reshapes), lets the launch write
 /// to `destination` directly, if nothing is written there afterwards: that would be
 /// read for another result when this one has been copied there, which bufferization
@@ -238,6 +289,11 @@ static void writeInPlace(OpBuilder &b, Value value, Value destination) {
       break;
     reshapes.push_back(def);
     source = def->getOperand(0);
+  }
+  if (auto insert = source.getDefiningOp<tensor::InsertSliceOp>()) {
+    if (reshapes.empty())
+      insertInPlace(b, insert, destination);
+    return;
   }
   auto launch = source.getDefiningOp<DestinationStyleOpInterface>();
   if (!isa_and_present<LaunchOp, SelectOp>(launch.getOperation()) ||

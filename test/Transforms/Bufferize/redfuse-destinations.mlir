@@ -152,3 +152,38 @@ func.func @late(%x: tensor<?x4x2xf32>, %n: index) -> tensor<1x?x8xf32> {
   %c = tensor.collapse_shape %w [[0], [1], [2, 3]] : tensor<1x?x4x2xf32> into tensor<1x?x8xf32>
   return %c : tensor<1x?x8xf32>
 }
+
+// -----
+
+// Slices of a result that launches write to, one after another, are slices of the
+// destination; what a slice is put into is copied there first.
+// CHECK-LABEL: func.func @parts(
+// CHECK-SAME:    %[[A:.*]]: tensor<4x8xf32>{{.*}}, %[[OUT:[^:]*]]: memref<8x8xf32>) {
+// CHECK:         %[[O:.*]] = bufferization.to_tensor %[[OUT]] restrict writable
+// CHECK:         %[[S:.*]] = tensor.extract_slice %[[O]][0, 0]
+// CHECK:         %[[P:.*]] = redfuse.launch @half ins(%[[A]] : {{.*}}) outs(%[[S]] :
+// CHECK:         %[[F:.*]] = tensor.insert_slice %[[P]] into %[[O]][0, 0]
+// CHECK:         tensor.extract_slice %[[F]][4, 0]
+// CHECK-LABEL: func.func @into(
+// CHECK-SAME:    %[[X:.*]]: tensor<8x8xf32>{{.*}}, %[[Y:.*]]: tensor<4x8xf32>{{.*}}, %[[OUT:[^:]*]]: memref<8x8xf32>) {
+// CHECK:         %[[O:.*]] = bufferization.to_tensor %[[OUT]] restrict writable
+// CHECK:         %[[C:.*]] = linalg.copy ins(%[[X]] : {{.*}}) outs(%[[O]] :
+// CHECK:         tensor.insert_slice %[[Y]] into %[[C]][2, 0]
+redfuse.kernel @half attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<4x8xf32>, %o: tensor<4x8xf32>):
+  redfuse.yield %o : tensor<4x8xf32>
+}
+func.func @parts(%a: tensor<4x8xf32>) -> tensor<8x8xf32> {
+  %e = tensor.empty() : tensor<8x8xf32>
+  %s = tensor.extract_slice %e[0, 0] [4, 8] [1, 1] : tensor<8x8xf32> to tensor<4x8xf32>
+  %p = redfuse.launch @half ins(%a : tensor<4x8xf32>) outs(%s : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %f = tensor.insert_slice %p into %e[0, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
+  %t = tensor.extract_slice %f[4, 0] [4, 8] [1, 1] : tensor<8x8xf32> to tensor<4x8xf32>
+  %q = redfuse.launch @half ins(%a : tensor<4x8xf32>) outs(%t : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %g = tensor.insert_slice %q into %f[4, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
+  return %g : tensor<8x8xf32>
+}
+func.func @into(%x: tensor<8x8xf32>, %y: tensor<4x8xf32>) -> tensor<8x8xf32> {
+  %f = tensor.insert_slice %y into %x[2, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
+  return %f : tensor<8x8xf32>
+}

@@ -203,6 +203,47 @@ def CollapseDims : Pass<"redfuse-collapse-dims"> {
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }
 
+def SplitMaps : Pass<"redfuse-split-maps"> {
+  let summary = "Cut element-wise cascades at the seams of concatenations, for GPUs";
+  let description = [{
+    What a concatenation becomes, a select of what is in front of a seam and of what is behind it,
+    is loaded on both sides for every element. Where what is loaded for nothing takes longer than
+    a launch, each side becomes a cascade of its own, which reads its tensors as they lie and
+    writes its part of the results. For element-wise cascades of known extents.
+
+    Before:
+
+    ```mlir
+    #a = affine_map<(i, j) -> (j, i mod 4160)>
+    #b = affine_map<(i, j) -> (j, (i + 3872) mod 4016)>
+    #id = affine_map<(i, j) -> (i, j)>
+    %r = redfuse.cascade {indexing_maps = [#a, #b, #id]}
+        ins(%x, %y : tensor<2295x4160xf32>, tensor<2295x4016xf32>)
+        outs(%e : tensor<8176x2295xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %i = redfuse.index 0
+      %front = arith.cmpi slt, %i, %c4160 : index
+      %v = arith.select %front, %a, %b : f32
+      redfuse.yield %v : f32
+    } -> tensor<8176x2295xf32>
+    ```
+
+    After:
+
+    ```mlir
+    #t = affine_map<(i, j) -> (j, i)>
+    #id = affine_map<(i, j) -> (i, j)>
+    %d = tensor.extract_slice %e[0, 0] [4160, 2295] [1, 1] : ...
+    %p = redfuse.cascade {indexing_maps = [#t, #id]} ins(%x : ...) outs(%d : ...) {...}
+    %f = tensor.insert_slice %p into %e[0, 0] [4160, 2295] [1, 1] : ...
+    %g = tensor.extract_slice %f[4160, 0] [4016, 2295] [1, 1] : ...
+    %q = redfuse.cascade {indexing_maps = [#t, #id]} ins(%y : ...) outs(%g : ...) {...}
+    %r = tensor.insert_slice %q into %f[4160, 0] [4016, 2295] [1, 1] : ...
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
+}
+
 def SplitSums : Pass<"redfuse-split-sums"> {
   let summary = "Cut long sums of products with few results, for more blocks of a GPU";
   let description = [{
