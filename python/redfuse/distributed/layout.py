@@ -41,6 +41,12 @@ class Layout:
         return cls.contiguous([b - a for a, b in itertools.pairwise(cuts)])
 
     @classmethod
+    def balanced(cls, length: int, ranks: int) -> Layout:
+        """Pieces that differ by one element at most, the longer ones first."""
+        least, more = divmod(length, ranks)
+        return cls.contiguous([least + (rank < more) for rank in range(ranks)])
+
+    @classmethod
     def zigzag(cls, length: int, ranks: int) -> Layout:
         """Rank r has pieces r and 2 * ranks - 1 - r of 2 * ranks: under a causal mask, where later
         rows see more, all ranks have as much to do."""

@@ -67,7 +67,7 @@ class Sizes:
     ranks; operations: of the whole program, of all ranks together.
     stream, rows, results, state: bytes of the arguments with the streamed dim, of those with rows,
         of results, and of a state of one rank's rows.
-    heads: whether there is a dim for the exchange of heads, of a length that the ranks divide.
+    heads: the largest part that a rank has of the dim that is exchanged as heads; 0: there is none.
     """
 
     ranks: int
@@ -76,7 +76,12 @@ class Sizes:
     rows: float
     results: float
     state: float
-    heads: bool
+    heads: float
+
+
+def share_of_heads(heads: int, ranks: int) -> float:
+    """The largest part that a rank has of so many heads; 0 where some rank would have none."""
+    return -(-heads // ranks) / heads if heads >= ranks else 0.0
 
 
 def predicted(sizes: Sizes, links: Links) -> dict[str, float]:
@@ -96,7 +101,9 @@ def predicted(sizes: Sizes, links: Links) -> dict[str, float]:
     if sizes.heads:
         moved = sizes.stream + sizes.rows
         times["heads"] = (
-            links.all_to_all(moved, n) + links.work(part) + links.all_to_all(sizes.results, n)
+            links.all_to_all(moved, n)
+            + links.work(sizes.operations * sizes.heads)
+            + links.all_to_all(sizes.results, n)
         )
     return times
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from .links import Links, Sizes, predicted
+from .links import Links, Sizes, predicted, share_of_heads
 
 RANKS = (8, 16, 32, 64, 128, 256, 512, 1024)
 # A network card of 400 Gbit/s for each GPU: its rate, and a latency as of InfiniBand with NCCL.
@@ -37,7 +37,7 @@ class Attention:
             rows=queries,
             results=queries,
             state=4.0 * rows * self.heads * (self.width + 2),
-            heads=self.kv_heads % ranks == 0,
+            heads=share_of_heads(self.kv_heads, ranks),
         )
 
 

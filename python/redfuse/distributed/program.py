@@ -274,7 +274,9 @@ class Program:
             rows=of(rows),
             results=of(rows),
             state=self.work.state_bytes(call),
-            heads=self._heads is not None,
+            heads=0.0
+            if self._heads is None or not self._heads.length
+            else link_model.share_of_heads(self._heads.length, self.group.size),
         )
 
     def chosen_strategy(self, call: Call) -> str:
@@ -331,9 +333,10 @@ class Program:
     def _why_not(self, strategy: str) -> str:
         assert self.folds is not None
         if strategy == "heads" and self._heads is None:
+            found = "; ".join(f"{dim.text()}: {dim.length}" for dim in _exchangeable(self.sharding))
             return (
-                "no dim that is parallel in all sharded arguments and results has a length that "
-                f"{self.group.size} ranks divide"
+                "no dim that is parallel in all sharded arguments and results has an element for "
+                f"each of {self.group.size} ranks ({found or 'there is none of known length'})"
             )
         if self.segment and strategy != "gather":
             return "deterministic=True folds segments in order, which strategy='gather' does"
@@ -411,16 +414,23 @@ def _tuples(value: Any) -> Any:
 
 
 def _heads_of(sharding: Sharding, ranks: int) -> Dim | None:
-    """A dim that is parallel, in all sharded arguments and results, and divided by the ranks."""
+    """The dim that ranks can exchange, of which each has something: as evenly as there is one."""
     if sharding.stream is None or not sharding.rows:
         return None
+    found = [d for d in _exchangeable(sharding) if (d.length or 0) >= ranks]
+    return min(found, key=lambda d: link_model.share_of_heads(d.length or 1, ranks), default=None)
+
+
+def _exchangeable(sharding: Sharding) -> list[Dim]:
+    """Dims that are parallel, and in all sharded arguments and results."""
     arguments = [i for i, axis in enumerate(sharding.inputs) if axis is not None]
+    found = []
     for dim in sharding.dims:
         if dim.kind != "parallel" or dim in sharding.rows or not dim.length:
             continue
         everywhere = all(dim.axis_of(i) not in (None, sharding.inputs[i]) for i in arguments)
         results = all(axis >= 0 for axis in dim.results)
         placed = all(axis is not None for axis in sharding.outputs)
-        if everywhere and results and placed and dim.length % ranks == 0:
-            return dim
-    return None
+        if everywhere and results and placed:
+            found.append(dim)
+    return found

@@ -11,6 +11,7 @@ from . import merging
 from .call import Call
 from .dims import Dim
 from .folding import Place
+from .layout import Layout
 from .streams import Lane
 
 Results = tuple[Any, ...]
@@ -144,26 +145,28 @@ def rows(call: Call) -> list[Results]:
 def heads(call: Call) -> list[Results]:
     """Ranks exchange their shares so that each has all rows and all of the stream for some heads:
     a dim that all sharded arguments have. The results go back the same way."""
-    group, heads_dim = call.group, call.heads
-    assert heads_dim is not None and heads_dim.length is not None
-    each = heads_dim.length // group.size
-    here = Place(group.rank * each, each, heads_dim.length)
-    arguments = [
-        _exchanged(call, index, value, heads_dim) for index, value in enumerate(call.arguments)
-    ]
-    results = call.of_heads(here, arguments)
-    return [tuple(_returned(call, i, r, heads_dim) for i, r in enumerate(results))]
+    group, dim = call.group, call.heads
+    assert dim is not None and dim.length is not None
+    layout = Layout.balanced(dim.length, group.size)
+    ((start, stop),) = layout.spans[group.rank]
+    arguments = [_exchanged(call, i, value, layout) for i, value in enumerate(call.arguments)]
+    results = call.of_heads(Place(start, stop - start, dim.length), arguments)
+    return [tuple(_returned(call, i, r, layout) for i, r in enumerate(results))]
 
 
-def _exchanged(call: Call, index: int, value: Any, heads_dim: Dim) -> Any:
+def _exchanged(call: Call, index: int, value: Any, layout_of_heads: Layout) -> Any:
     """Of an argument: all elements of the dim that it is sharded along, for this rank's heads."""
-    dim, at = call.sharding.dim_of(index), heads_dim.axis_of(index)
+    assert call.heads is not None
+    dim, at = call.sharding.dim_of(index), call.heads.axis_of(index)
     group = call.group
-    if dim is None or at is None:  # all ranks have the whole; of heads, those of this rank
-        return value if at is None else list(value.chunk(group.size, at))[group.rank].contiguous()
+    if at is None:  # all ranks have the whole
+        return value
+    of_heads = layout_of_heads.scaled(call.heads.scale_of(index))
+    if dim is None:
+        return of_heads.shard(value, at, group.rank)
     axis, layout = dim.axis_of(index), call.layout_of(dim).scaled(dim.scale_of(index))
     assert axis is not None
-    parts = list(value.chunk(group.size, at))
+    parts = [of_heads.shard(value, at, rank) for rank in range(group.size)]
     shapes = []
     for length in layout.lengths:
         shape = list(parts[group.rank].shape)
@@ -174,17 +177,22 @@ def _exchanged(call: Call, index: int, value: Any, heads_dim: Dim) -> Any:
     return layout.unshard(shards, axis).contiguous()
 
 
-def _returned(call: Call, index: int, value: Any, heads_dim: Dim) -> Any:
+def _returned(call: Call, index: int, value: Any, layout_of_heads: Layout) -> Any:
     """Of a result: this rank's rows, for all heads."""
-    axis, at = call.sharding.outputs[index], heads_dim.results[index]
+    assert call.heads is not None
+    axis, at = call.sharding.outputs[index], call.heads.results[index]
     dim = call.sharding.dim_of_result(index)
     group = call.group
     assert axis is not None and dim is not None and at >= 0
     layout = call.layout_of(dim).scaled(dim.scales[index])
     parts = [layout.shard(value, axis, rank) for rank in range(group.size)]
-    mine = list(parts[group.rank].shape)
-    came = group.all_to_all(parts, [math.prod(mine)] * group.size, "results of other heads")
-    return torch_cat([data.view(mine) for data in came], at)
+    shapes = []
+    for count in layout_of_heads.scaled(call.heads.scales[index]).lengths:
+        shape = list(parts[group.rank].shape)
+        shape[at] = count
+        shapes.append(shape)
+    came = group.all_to_all(parts, [math.prod(s) for s in shapes], "results of other heads")
+    return torch_cat([data.view(shape) for data, shape in zip(came, shapes, strict=True)], at)
 
 
 def torch_cat(parts: Sequence[Any], axis: int) -> Any:

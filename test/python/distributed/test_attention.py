@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cases import check
+from cases import call, check
 from ranks import Ranks
 from redfuse.bench import programs
+from redfuse.distributed.layout import Layout
 from test_programs import cuts, normal
 
 WORLDS = (2, 3, 4, 8)
@@ -65,6 +66,30 @@ def test_grouped_heads_by_all_strategies(eight: Ranks, world: int) -> None:
     text = programs.attention(1, 8, 16, 16, 8, kv_heads=4, kind="causal")
     for strategy in STRATEGIES:
         check(eight, world, text, qkv(3, 8, 4, 16), [2, 2, 2], strategy=strategy)
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize(("world", "heads", "kv_heads"), [(2, 6, 3), (3, 4, 4), (4, 10, 5)])
+def test_heads_that_ranks_do_not_divide(
+    eight: Ranks, world: int, heads: int, kv_heads: int
+) -> None:
+    """Some ranks have one more."""
+    text = programs.attention(1, heads, 13, 13, 8, kv_heads=kv_heads, kind="causal", sums=True)
+    data = qkv(9, heads, kv_heads, 13)
+    check(eight, world, text, data, [2, 2, 2], cuts(26, 13, world), strategy="heads")
+
+
+def test_fewer_heads_than_ranks_are_refused(eight: Ranks) -> None:
+    text = programs.attention(1, 4, 16, 16, 8, kv_heads=2)
+    data = qkv(10, 4, 2, 16)
+    errors = eight.errors(3, call, lambda rank: {
+        "text": text, "axes": [2, 2, 2], "given": {"strategy": "heads"},
+        "shards": [Layout.even(16, 3).shard(a, 2, rank) for a in data],
+    })  # fmt: skip
+    for error in errors:
+        assert error is not None and error[0] == "UnsupportedError"
+        assert "an element for each of 3 ranks (axis 1 of argument 0" in error[1]
+        assert "axis 1 of argument 2: 2)" in error[1]
 
 
 @pytest.mark.sample(4)

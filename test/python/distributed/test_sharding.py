@@ -104,7 +104,7 @@ def test_predictions() -> None:
     links = Links()
     assert merge_by(100, 4, links) == "gather"
     assert merge_by(1e9, 64, links) == "tree"
-    long = Sizes(2, 1.4e14, 5e8, 2.7e8, 2.7e8, 5e8, False)
+    long = Sizes(2, 1.4e14, 5e8, 2.7e8, 2.7e8, 5e8, 0.0)
     times = predicted(long, links)
     assert min(times, key=times.get) == "ring"  # type: ignore[arg-type]
     assert "heads" not in times
