@@ -136,6 +136,8 @@ class Program:
         if self._heads is not None:
             dims_of_heads = [self._heads.source]
             self._head_parts = Parts(source, options, target, dims_of_heads, self._static)
+        if self.sharding.rows and self.folds is not None and strategy != _AUTO:
+            self._check_strategy()
         self._identity = hashlib.sha256(
             json.dumps(
                 [
@@ -281,12 +283,15 @@ class Program:
 
     def chosen_strategy(self, call: Call) -> str:
         """The strategy of a call: the one asked for, or the one predicted to be the fastest."""
-        possible = self.possible(call)
         if self.strategy != _AUTO:
-            if self.strategy not in possible:
-                raise UnsupportedError(f"strategy={self.strategy}: {self._why_not(self.strategy)}")
             return self.strategy
+        possible = self.possible(call)
         return min(possible, key=lambda name: possible[name])
+
+    def _check_strategy(self) -> None:
+        why = self._why_not(self.strategy)
+        if why:
+            raise UnsupportedError(f"strategy={self.strategy}: {why}")
 
     def possible(self, call: Call) -> dict[str, float]:
         """Predicted seconds of the strategies that give what is asked for."""
