@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -81,22 +82,34 @@ def one_does(act: str) -> Callable[[int], dict]:
     return shards(4, change)
 
 
-@pytest.mark.parametrize(
-    ("act", "of_others", "within"),
-    [
-        ("raise in", "rank 2 failed: ValueError: no disk", 4.0),
-        ("die in", "rank 2 did not answer", 12.0),
-        ("die", "rank 2 did not answer", 12.0),
-        ("sleep 30", "rank 2 did not answer.*time-out of 4 s", 12.0),
-    ],
-)
-def test_a_rank_that_fails(act: str, of_others: str, within: float) -> None:
-    with ranks_of(4, [[0, 1, 2, 3]], timeout=4.0) as four:
-        four.start(4, call_of, one_does(act))
-        answers = [four.answer(4, rank, 40) for rank in (0, 1, 3)]
-        for verdict, said in answers:
-            assert verdict == "error" and said[0] == "RankError", said
-            assert re.search(of_others, said[1]), said[1]
-            seconds = float(re.search(r"after ([0-9.]+) s", said[1])[1])  # type: ignore[index]
-            assert seconds < within
-            assert "has failed before" in said[1]
+FAILURES = {
+    "raise in": ("rank 2 failed: ValueError: no disk", 4.0),
+    "die in": ("rank 2 did not answer", 12.0),
+    "die": ("rank 2 did not answer", 12.0),
+    "sleep 30": ("rank 2 did not answer.*time-out of 4 s", 12.0),
+}
+
+
+@pytest.fixture(scope="module")
+def failing() -> Iterator[dict[str, Ranks]]:
+    """Processes for each failure, which has happened: they wait for each other most of the time, so
+    all at once."""
+    with contextlib.ExitStack() as stack:
+        found = {}
+        for act in FAILURES:
+            found[act] = stack.enter_context(ranks_of(4, [[0, 1, 2, 3]], timeout=4.0))
+        for act, four in found.items():
+            four.start(4, call_of, one_does(act))
+        yield found
+
+
+@pytest.mark.parametrize("act", FAILURES)
+def test_a_rank_that_fails(failing: dict[str, Ranks], act: str) -> None:
+    of_others, within = FAILURES[act]
+    answers = [failing[act].answer(4, rank, 40) for rank in (0, 1, 3)]
+    for verdict, said in answers:
+        assert verdict == "error" and said[0] == "RankError", said
+        assert re.search(of_others, said[1]), said[1]
+        seconds = float(re.search(r"after ([0-9.]+) s", said[1])[1])  # type: ignore[index]
+        assert seconds < within
+        assert "has failed before" in said[1]
