@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import redfuse
 from redfuse.bench import programs
+from redfuse.reference import Reference
 from test_cli import redfuse as command
 
 TEXT = programs.variance(3, 20)
@@ -51,3 +52,24 @@ def test_what_does_not_fit_is_named(saved: Path) -> None:
     assert not (saved / "x.npz").exists()
     done = command("merge", a, b, *program)
     assert done.returncode == 2 and "expected --output for the state, or --results" in done.stderr
+
+
+def test_decoding_over_files(tmp_path: Path) -> None:
+    """Keys and values of several machines, one of which has but one of them."""
+    keys = 41
+    text = programs.attention(1, 4, 1, keys, 8, kv_heads=2)
+    (tmp_path / "decode.mlir").write_text(text)
+    rng = np.random.default_rng(1)
+    q = rng.standard_normal((1, 4, 1, 8)).astype(np.float32)
+    k, v = (rng.standard_normal((1, 2, keys, 8)).astype(np.float32) for _ in range(2))
+    exe = redfuse.compile(text)
+    parts = []
+    for number, (start, stop) in enumerate([(30, 41), (0, 29), (29, 30)]):
+        chunk = [np.ascontiguousarray(x[:, :, start:stop]) for x in (k, v)]
+        parts.append(tmp_path / f"{number}.npz")
+        exe.update(exe.init(q), *chunk, offset=start).save(parts[-1])
+    out = tmp_path / "out.npz"
+    done = command("merge", *parts, "--program", tmp_path / "decode.mlir", "--results", out)
+    assert done.returncode == 0, done.stderr
+    (want,) = Reference(text, opt_level=0)(q, k, v)
+    np.testing.assert_allclose(np.load(out)["out0"], want, rtol=1e-5, atol=1e-6)

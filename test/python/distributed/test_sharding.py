@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import redfuse
+from placements import Replicate, Shard
 from redfuse.bench import programs
 from redfuse.distributed.dims import dims_of
 from redfuse.distributed.layout import Layout
@@ -14,7 +15,6 @@ from redfuse.distributed.sharding import shard
 from redfuse.distributed.work import work_of
 from redfuse.frontends import mlir
 from redfuse.options import Options
-from torch.distributed.tensor import Replicate, Shard
 
 
 def sharding(text: str, *placements: object):
