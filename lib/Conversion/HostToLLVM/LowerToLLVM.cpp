@@ -42,6 +42,7 @@ void redfuse::buildLowerToLLVM(OpPassManager &pm, const CpuTarget &target) {
   pm.addPass(createLowerAffinePass());
   pm.addPass(createConvertComplexToStandardPass());
   pm.addPass(createConvertMathToFuncs());
+  pm.addPass(createSkipEmptyLoops());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createLowerRuntime());
   pm.addPass(createLowerExpandShapes());

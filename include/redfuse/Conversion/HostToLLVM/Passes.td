@@ -47,6 +47,46 @@ def LowerDeviceLaunches : Pass<"redfuse-lower-device-launches", "mlir::ModuleOp"
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect"];
 }
 
+def SkipEmptyLoops : Pass<"redfuse-skip-empty-loops"> {
+  let summary = "Give loops no rounds where a loop inside them has none";
+  let description = [{
+    A loop over the rows of a tensor of 2^32 x 0 elements would count them all. Where a
+    loop in the body is all that a round does, and its bounds are known in front of the
+    outer loop, that ends where it begins unless the inner one has rounds.
+
+    ```mlir
+    func.func @f(%n: index, %m: index, %x: memref<?x?xf32>, %v: f32) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        scf.for %j = %c0 to %m step %c1 {
+          memref.store %v, %x[%i, %j] : memref<?x?xf32>
+        }
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%n: index, %m: index, %x: memref<?x?xf32>, %v: f32) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %any = arith.cmpi slt, %c0, %m : index
+      %end = arith.select %any, %n, %c0 : index
+      scf.for %i = %c0 to %end step %c1 {
+        scf.for %j = %c0 to %m step %c1 {
+          memref.store %v, %x[%i, %j] : memref<?x?xf32>
+        }
+      }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect"];
+}
+
 def LowerVectors : Pass<"redfuse-lower-vectors"> {
   let summary = "Lower vector ops of rank two and more to one-dimensional ones";
   let description = [{
