@@ -486,6 +486,15 @@ def test_scans_of_a_middle_axis(n: int, m: int, kind: str, tmp_path: Path) -> No
     small(CUMULATIVE.format(n=n, m=m, kind=kind, op=op, start=start), tmp_path)
 
 
+@pytest.mark.parametrize(("n", "m", "kind"), [(2000, 7, "f32"), (70, 1000, "i64")])
+def test_totals_of_warps_are_read_in_a_loop(n: int, m: int, kind: str) -> None:
+    """What sixteen warps have of 32 elements each: ptxas reads all ahead, and spills 13 KB."""
+    op, start = ("arith.addi", "0") if kind == "i64" else ("arith.mulf", "1.0")
+    text = CUMULATIVE.format(n=n, m=m, kind=kind, op=op, start=start)
+    exe = redfuse.compile(text, target="cuda:sm_90a", options={"cache": False})
+    assert exe.asm.count("ld.shared") <= 100
+
+
 def test_constants_are_copied_once(tmp_path: Path) -> None:
     """A table in the program is memory of the host: the GPU has a copy, made by the first call."""
     path = tmp_path / "program.mlir"

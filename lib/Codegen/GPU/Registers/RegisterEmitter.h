@@ -24,6 +24,10 @@ struct Prefetch {
   bool isPinned = false;
 };
 
+/// Of a loop without steps one after another: ptxas moves loads behind the step
+/// before theirs where that frees registers, or in front of all steps where it has none.
+mlir::Attribute keepsLoop(mlir::OpBuilder &b);
+
 /// Emits tile programs whose tiles are registers of the threads.
 ///
 /// All that is kept between nests is in registers, laid out by one
@@ -111,10 +115,9 @@ private:
   };
   SharedWords::Parts combineOf(ScanOp scan, llvm::ArrayRef<mlir::Value> left,
                                llvm::ArrayRef<mlir::Value> right);
-  llvm::SmallVector<SharedWords::Parts> followWarps(ScanOp scan,
-                                                    SharedWords::Parts running,
-                                                    size_t count, size_t first,
-                                                    const WarpTotals &totals);
+  llvm::SmallVector<llvm::SmallVector<SharedWords::Parts>>
+  followWarps(ScanOp scan, llvm::ArrayRef<SharedWords::Parts> running,
+              size_t count, const WarpTotals &totals);
   llvm::SmallVector<SharedWords::Parts>
   followWarpsByLanes(ScanOp scan, SharedWords::Parts running, size_t count,
                      size_t first, const WarpTotals &totals);

@@ -33,9 +33,7 @@ bool StreamSteps::isOneStep() const {
   return true;
 }
 
-/// Of a loop without steps one after another: ptxas moves loads behind the step
-/// before theirs where that frees registers.
-static Attribute keepsLoop(OpBuilder &b) {
+Attribute redfuse::keepsLoop(OpBuilder &b) {
   MLIRContext *context = b.getContext();
   auto unroll = LLVM::LoopUnrollAttr::get(context, b.getBoolAttr(true), {}, {},
                                           {}, {}, {}, {});

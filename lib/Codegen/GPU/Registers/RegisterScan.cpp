@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "RegisterEmitter.h"
+#include "Tuning.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -45,27 +46,54 @@ Parts RegisterEmitter::combineOf(ScanOp scan, ArrayRef<Value> left,
   return result;
 }
 
-/// What comes before the pieces of a row in this thread's warp, after `running`:
-/// `count` of them, of parts from `first` on. Every thread combines what all warps
-/// have of each.
-SmallVector<Parts> RegisterEmitter::followWarps(ScanOp scan, Parts running,
-                                                size_t count, size_t first,
-                                                const WarpTotals &totals) {
-  size_t width = scan.getNumOperands();
-  SmallVector<Parts> result;
+/// What comes before the pieces of each row in this thread's warp, after `running`:
+/// `count` of them. Every thread combines what all warps have of each, in a loop where
+/// that is much: ptxas would read all of it ahead.
+SmallVector<SmallVector<Parts>>
+RegisterEmitter::followWarps(ScanOp scan, ArrayRef<Parts> running, size_t count,
+                             const WarpTotals &totals) {
+  size_t width = scan.getNumOperands(), numRows = running.size(),
+         numValues = numRows * width;
+  // Of all rows: what came before this warp, and before the one that is looked at.
+  auto follow = [&](size_t piece, Value warp, ValueRange state) {
+    Value isOwn = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                        totals.own, warp);
+    Parts all(state);
+    ArrayRef<Value> before = ArrayRef(all).drop_front(numValues);
+    Parts own = choose(b, loc, isOwn, before,
+                       ArrayRef(all).take_front(numValues)),
+          next;
+    for (size_t row = 0; row < numRows; ++row)
+      llvm::append_range(next,
+                         combineOf(scan, before.slice(row * width, width),
+                                   totals.get(warp, positions.word(piece),
+                                              row * count * width, width)));
+    llvm::append_range(own, next);
+    return own;
+  };
+  bool isLoop = numValues * count * totals.numWarps > kUnrolledValues;
+  Parts states;
+  for (int i = 0; i < 2; ++i)
+    for (const Parts &parts : running)
+      llvm::append_range(states, parts);
+  SmallVector<SmallVector<Parts>> result(numRows);
   for (size_t piece = 0; piece < count; ++piece) {
-    Parts own = running;
-    for (int64_t warp = 0; warp < totals.numWarps; ++warp) {
-      if (warp != 0) {
-        Value isOwn = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                            totals.own, positions.word(warp));
-        own = choose(b, loc, isOwn, running, own);
-      }
-      running = combineOf(scan, running,
-                          totals.get(positions.word(warp),
-                                     positions.word(piece), first, width));
-    }
-    result.push_back(own);
+    if (isLoop) {
+      states =
+          emitFor(b, loc, constantIndex(0), constantIndex(totals.numWarps),
+                  constantIndex(1), states, [&](Value i, ValueRange state) {
+                    Value warp =
+                        arith::IndexCastUIOp::create(b, loc, b.getI32Type(), i);
+                    return follow(piece, warp, state);
+                  });
+      states.front().getDefiningOp()->setAttr("llvm.loop_annotation",
+                                              keepsLoop(b));
+    } else
+      for (int64_t warp = 0; warp < totals.numWarps; ++warp)
+        states = follow(piece, positions.word(warp), states);
+    for (size_t row = 0; row < numRows; ++row)
+      result[row].push_back(
+          Parts(ArrayRef<Value>(states).slice(row * width, width)));
   }
   return result;
 }
@@ -162,19 +190,27 @@ void RegisterEmitter::emitScan() {
   bool isOfLanes =
       inWarp == unsigned(layout.warp - 1) && ofWarps.numWarps <= layout.warp;
 
-  size_t next = 0;
+  SmallVector<Parts> starts;
   for (Row &row : rows) {
-    Parts running;
+    Parts &start = starts.emplace_back();
     for (unsigned i = 0; i < width; ++i) {
       Value v = getStart(root, i, row.at);
-      running.push_back(nest->vectorDim && !isAlong ? asVector(v) : v);
+      start.push_back(nest->vectorDim && !isAlong ? asVector(v) : v);
     }
+  }
+  SmallVector<SmallVector<Parts>> followed;
+  if (ofWarps.numWarps > 1 && !isOfLanes)
+    followed = followWarps(scan, starts, rows.front().pieces.size(), ofWarps);
+
+  size_t next = 0;
+  for (auto [number, row] : llvm::enumerate(rows)) {
+    Parts running = starts[number];
     SmallVector<Parts> bases;
     size_t count = row.pieces.size();
-    if (ofWarps.numWarps > 1) {
-      bases = isOfLanes
-                  ? followWarpsByLanes(scan, running, count, next, ofWarps)
-                  : followWarps(scan, running, count, next, ofWarps);
+    if (!followed.empty()) {
+      bases = followed[number];
+    } else if (isOfLanes && ofWarps.numWarps > 1) {
+      bases = followWarpsByLanes(scan, running, count, next, ofWarps);
     } else {
       for (size_t i = 0; i < count; ++i) {
         bases.push_back(running);
