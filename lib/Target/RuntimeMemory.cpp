@@ -19,6 +19,7 @@
 #include <cstring>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 using namespace redfuse;
@@ -114,6 +115,18 @@ static void forbidHead([[maybe_unused]] BlockHeader *header,
 #endif
 }
 
+/// What the machine could hold. Mappings are not reserved, so the system grants more
+/// and ends the process once that is written.
+static int64_t machineMemory() {
+  static const int64_t bytes = [] {
+    struct sysinfo info;
+    if (sysinfo(&info))
+      return kLargest;
+    return int64_t(info.totalram + info.totalswap) * int64_t(info.mem_unit);
+  }();
+  return bytes;
+}
+
 static BlockHeader *systemBlock(int64_t rounded, int sizeClass) {
   BlockHeader *header;
   if (kSanitized || rounded < kMapFrom) {
@@ -189,7 +202,7 @@ void untrackBlock(BlockHeader *block) {
 
 void *redfuse::runtime::allocate(int64_t bytes, bool counted,
                                  CallState *owner) {
-  if (bytes < 0 || bytes > kLargest)
+  if (bytes < 0 || bytes > std::min(kLargest, machineMemory()))
     return nullptr;
   int64_t rounded;
   int sizeClass = sizeClassOf(bytes, rounded);
