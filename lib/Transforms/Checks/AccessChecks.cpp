@@ -452,8 +452,7 @@ bool AccessChecks::isSmall(ArrayRef<Extent> extents, Type element) {
 void AccessChecks::requireSize(Operation *op, ArrayRef<Extent> extents,
                                Type element) {
   for (const Extent &extent : extents)
-    if (!extent.isConstant())
-      requireAtLeast(op, extent, 0, "negative extent");
+    requireAtLeast(op, extent, 0, "negative extent");
   if (!element.isIntOrIndexOrFloat() && !isa<ComplexType>(element))
     return;
   if (isSmall(extents, element) || isRepeated(op, extents, INT64_MIN))

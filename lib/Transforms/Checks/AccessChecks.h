@@ -98,6 +98,11 @@ private:
 /// Moves assertions to where all that they need is there.
 void liftAssertions(mlir::func::FuncOp func);
 
+/// Computes integers of constants, so that checks of them are decided.
+void foldIntegers(mlir::func::FuncOp func);
+/// Drops what is behind assertions that always fail.
+void dropUnreached(mlir::func::FuncOp func);
+
 } // namespace redfuse
 
 #endif // REDFUSE_LIB_TRANSFORMS_ACCESSCHECKS_H

@@ -740,10 +740,12 @@ struct CheckAccesses : redfuse::impl::CheckAccessesBase<CheckAccesses> {
     getOperation()->walk([&](func::FuncOp func) {
       if (func.isExternal())
         return;
+      foldIntegers(func);
       if (failed(Checker(func).run()))
         return signalPassFailure();
       func.walk(keepAssertions);
       liftAssertions(func);
+      dropUnreached(func);
     });
   }
 };

@@ -294,14 +294,46 @@ func.func @rows_of_a_result(%x: tensor<?xf32>, %n: index, %init: tensor<4xf32>) 
 // -----
 
 // What no memory has is asked for behind an assertion that fails, and never: its size would
-// overflow once it is in a type.
+// overflow once it is in a type. Nothing is left behind that assertion.
 // CHECK-LABEL: func @impossible
-// CHECK: cf.assert
-// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
-// CHECK: tensor.empty(%{{.*}}, %{{.*}}) : tensor<?x?xf32>
-// CHECK-NOT: tensor.empty(%c4294967296
+// CHECK: %[[FALSE:.*]] = arith.constant false
+// CHECK: cf.assert %[[FALSE]]
+// CHECK-NOT: linalg.fill
+// CHECK: %[[NONE:.*]] = tensor.empty(%[[ZERO:.*]], %[[ZERO]]) : tensor<?x?xf32>
+// CHECK-NEXT: return %[[NONE]]
 func.func @impossible() -> tensor<?x?xf32> {
   %n = arith.constant 4294967296 : index
   %e = tensor.empty(%n, %n) : tensor<?x?xf32>
-  return %e : tensor<?x?xf32>
+  %f = arith.constant 1.0 : f32
+  %r = linalg.fill ins(%f : f32) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}
+
+// -----
+
+// The constant is computed; only the branch that is refused loses its ops.
+// CHECK-LABEL: func @negative_in_a_branch
+// CHECK: scf.if
+// CHECK: cf.assert
+// CHECK-NOT: linalg.fill
+// CHECK: %[[NONE:.*]] = tensor.empty(%{{.*}}) : tensor<?x4294967296xf32>
+// CHECK: scf.yield %[[NONE]]
+// CHECK: else
+// CHECK-NOT: cf.assert
+// CHECK: linalg.fill
+func.func @negative_in_a_branch(%take: i1) -> tensor<?x4294967296xf32> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %minus = arith.subi %zero, %one : index
+  %f = arith.constant 1.0 : f32
+  %r = scf.if %take -> tensor<?x4294967296xf32> {
+    %e = tensor.empty(%minus) : tensor<?x4294967296xf32>
+    %v = linalg.fill ins(%f : f32) outs(%e : tensor<?x4294967296xf32>) -> tensor<?x4294967296xf32>
+    scf.yield %v : tensor<?x4294967296xf32>
+  } else {
+    %e = tensor.empty(%one) : tensor<?x4294967296xf32>
+    %v = linalg.fill ins(%f : f32) outs(%e : tensor<?x4294967296xf32>) -> tensor<?x4294967296xf32>
+    scf.yield %v : tensor<?x4294967296xf32>
+  }
+  return %r : tensor<?x4294967296xf32>
 }
