@@ -127,9 +127,12 @@ class Folds:
         if end is None:
             state = self.update(state, rows, unstreamed, chunk, offset)
             return self.finalize(state, rows, unstreamed, chunk, (), total, 0)
-        program = self._any(rows, chunk)
-        extents = [self._extent(program, chunk, i, axis) for i, axis in program.extent_axes]
-        return end("__last", [*_placed(unstreamed, rows), *chunk, *state, *extents, total, offset])
+        given = [*_placed(unstreamed, rows), *chunk, *state]
+        extents: list[int] = []
+        if len(end.signatures["__last"].inputs) > len(given) + 2:
+            program = self._any(rows, chunk)
+            extents = [self._extent(program, chunk, i, axis) for i, axis in program.extent_axes]
+        return end("__last", [*given, *extents, total, offset])
 
     def _end(self, which: str, rows: Sequence[Place], chunk: Arrays) -> Functions | None:
         """A function that saves the memory traffic of a state, where code is made for each length
