@@ -154,8 +154,11 @@ static void tileCrossed(const ScheduleShape &shape,
     return int64_t(shape.extents[of.dim]);
   };
   int64_t best = 0, padded = 0;
-  for (int64_t lines :
-       {kCrossedLines, kCrossedLines * 3 / 4, kCrossedLines / 2, int64_t(1)}) {
+  // Elements that are accessed one by one are fewer for a thread.
+  int64_t most = shape.areCrossedRagged ? 1 : kCrossedLines;
+  for (int64_t lines : {most, most * 3 / 4, most / 2, int64_t(1)}) {
+    if (lines == 0)
+      continue;
     int64_t tile = lines * second.line;
     int64_t all = (extent(second) + tile - 1) / tile * tile;
     if (best == 0 || all < padded) {
@@ -166,13 +169,13 @@ static void tileCrossed(const ScheduleShape &shape,
   // What is short along the one is longer along the other.
   int64_t lines = std::max<int64_t>(
       1,
-      kCrossedLines * second.line /
+      most * second.line /
           std::max<int64_t>(1, std::min(extent(second), best * second.line)));
   bool isShort =
       extent(second) * (kGpuLineBytes / kGpuSectorBytes) < second.line;
   // Of rectangles, a thread holds no more than of a tile that is as long as it is wide.
   lines = isShort ? int64_t(llvm::bit_floor(uint64_t(lines)))
-                  : std::min(lines, kCrossedLines);
+                  : std::min(lines, most);
   tiles[first.dim] = std::min(extent(first), lines * first.line);
   if (extent(first) < 2 * tiles[first.dim])
     tiles[first.dim] = extent(first);

@@ -205,5 +205,17 @@ FailureOr<ScheduleShape> redfuse::analyseShape(CascadeOp cascade, bool isGpu) {
   }
   if (shape.folds.empty() && merges.empty())
     shape.crossed = findCrossed(cascade, shape);
+  for (auto [operand, map] : llvm::zip_equal(cascade->getOperands(), maps)) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    auto last = map.getNumResults() == 0
+                    ? AffineDimExpr(nullptr)
+                    : dyn_cast<AffineDimExpr>(map.getResults().back());
+    shape.areCrossedRagged |=
+        last && llvm::any_of(shape.crossed, [&](ScheduleShape::Crossed of) {
+          return of.dim == last.getPosition() &&
+                 type.getShape().back() * type.getElementTypeBitWidth() % 128 !=
+                     0;
+        });
+  }
   return shape;
 }

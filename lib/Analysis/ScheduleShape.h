@@ -48,6 +48,9 @@ struct ScheduleShape {
     int64_t line;
   };
   llvm::SmallVector<Crossed, 2> crossed;
+  /// Whether some of their tensors have rows that do not begin at multiples of 16 bytes,
+  /// which are accessed element by element.
+  bool areCrossedRagged = false;
 };
 
 /// The points along these dims.
