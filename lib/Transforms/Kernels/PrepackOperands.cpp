@@ -67,7 +67,8 @@ private:
   findVectors(ArrayRef<Factor> factors, unsigned sum, double &seconds);
   std::optional<Operand> describeVectors(Factor factor, unsigned sum,
                                          double &bytes);
-  bool isRagged(Factor factor) const;
+  bool isRagged(Factor factor, int64_t bytes) const;
+  int64_t vectorOf(Type element, unsigned sum) const;
   std::optional<Operand> describe(Value factor);
   bool readsTaps(AffineMap map) const;
   bool isOnItsWay(Value v, bool &isComputed);
@@ -192,16 +193,25 @@ static Factor withoutConversions(Value factor) {
 // Vectors along a sum
 //===----------------------------------------------------------------------===//
 
-/// Whether a factor is read from memory whose rows do not begin at multiples of 16 bytes.
-bool Product::isRagged(Factor factor) const {
+/// Whether a factor is read from memory whose rows do not begin at multiples of so many
+/// bytes.
+bool Product::isRagged(Factor factor, int64_t bytes) const {
   auto argument = dyn_cast<BlockArgument>(factor.value);
   if (!argument)
     return false;
   auto type = dyn_cast<RankedTensorType>(
       op->getOperand(argument.getArgNumber()).getType());
   int64_t bits = factor.value.getType().getIntOrFloatBitWidth();
-  return type && type.hasStaticShape() && type.getRank() > 0 &&
-         type.getShape().back() * bits % 128 != 0;
+  return type && type.hasStaticShape() && type.getRank() > 1 &&
+         type.getShape().back() * bits % (8 * bytes) != 0;
+}
+
+/// Elements of a sum that copies have multiples of: 16 bytes, or a line of memory where the
+/// product is plain and reads lines of 16-bit floats.
+int64_t Product::vectorOf(Type element, unsigned sum) const {
+  int64_t bits = element.getIntOrFloatBitWidth();
+  bool areLines = bits == 16 && taps.none() && extents[sum] >= kLeastOfLines;
+  return (areLines ? 8 * kGpuLineBytes : 128) / bits;
 }
 
 /// The copy that has 16 bytes of a factor along the dim `sum` together, without dims if
@@ -219,11 +229,11 @@ std::optional<Operand> Product::describeVectors(Factor factor, unsigned sum,
     v = select.getTrueValue();
   bool isInParts = v.getType().isF32() && !factor.round;
   unsigned bits = v.getType().getIntOrFloatBitWidth();
-  int64_t width = 128 / int64_t(bits), extent = extents[sum];
+  int64_t width = vectorOf(v.getType(), sum), extent = extents[sum];
   bool isPadded = extent % width != 0;
   // What matrix units without copies read as it is: rows along another dim.
-  if (!isPadded && bits == 16 && taps.none() && !isRagged({v, {}}) &&
-      isa<BlockArgument>(v))
+  if (!isPadded && bits == 16 && taps.none() && isa<BlockArgument>(v) &&
+      !isRagged({v, {}}, kGpuLineBytes))
     return Operand{v, {}};
   // Others may want it as it is.
   if (v.getType().isF32() && !(v.hasOneUse() && factor.value.hasOneUse()))
@@ -297,12 +307,15 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
   // Products without windows have generators of their own for 16-bit floats, of rows that
   // begin at multiples of 16 bytes.
   bool isPlain = isShort && taps.none();
-  if (isPlain && llvm::none_of(found, [&](const Factor &factor) {
-        return isRagged(factor);
-      }))
+  auto areRagged = [&](int64_t bytes) {
+    return llvm::any_of(
+        found, [&](const Factor &factor) { return isRagged(factor, bytes); });
+  };
+  bool isRaggedForMaps = isPlain && areRagged(16);
+  if (isPlain && !isRaggedForMaps && !areRagged(kGpuLineBytes))
     return std::nullopt;
-  int64_t width = 128 / int64_t(element.getIntOrFloatBitWidth());
-  double ofWarps = isPlain          ? kWarpRagged16
+  double ofWarps = isRaggedForMaps  ? kWarpRagged16
+                   : isPlain        ? kUnitSkewed16
                    : isShort        ? kWarpProducts16
                    : found[0].round ? kWarpProducts32
                                     : kWarpProductsOfParts;
@@ -313,7 +326,7 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
   // Sums of whole vectors before those that zeros are put behind, of which most are not.
   for (bool isPadded : {false, true})
     for (unsigned sum : reduce.getOver()) {
-      int64_t extent = extents[sum];
+      int64_t extent = extents[sum], width = vectorOf(element, sum);
       auto padded = int64_t(llvm::alignTo(uint64_t(extent), uint64_t(width)));
       if (taps.test(sum) || (padded != extent) != isPadded ||
           padded > kMostPadded * extent)
