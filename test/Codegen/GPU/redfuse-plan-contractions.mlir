@@ -99,3 +99,29 @@ redfuse.kernel @window_0 attributes {num_inputs = 2 : i64} {
   } -> tensor<128x4098xf32>
   redfuse.yield %r : tensor<128x4098xf32>
 }
+
+// -----
+
+#x = affine_map<(i, j, k) -> (i, k)>
+#y = affine_map<(i, j, k) -> (k, j)>
+#z = affine_map<(i, j, k) -> (i, j)>
+
+// Rows that begin in the middle of words are loaded one element at a time: stages are short.
+// CHECK-LABEL: func @singly
+// CHECK: redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [1, 4], instructions = [1, 4], slabs = 1,
+func.func @singly(%x: memref<10x12149xf16>, %y: memref<12149x8179xf16>, %z: memref<10x8179xf32>) {
+  redfuse.launch @singly_0 ins(%x, %y : memref<10x12149xf16>, memref<12149x8179xf16>) outs(%z : memref<10x8179xf32>)
+  return
+}
+redfuse.kernel @singly_0 attributes {num_inputs = 2 : i64} {
+^bb0(%x: tensor<10x12149xf16>, %y: tensor<12149x8179xf16>, %z: tensor<10x8179xf32>):
+  %r = redfuse.cascade {indexing_maps = [#x, #y, #z]} ins(%x, %y : tensor<10x12149xf16>, tensor<12149x8179xf16>) outs(%z : tensor<10x8179xf32>) {
+  ^bb0(%a: f16, %b: f16):
+    %f = arith.extf %a : f16 to f32
+    %g = arith.extf %b : f16 to f32
+    %m = arith.mulf %f, %g : f32
+    %s = redfuse.reduce add %m over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<10x8179xf32>
+  redfuse.yield %r : tensor<10x8179xf32>
+}

@@ -203,6 +203,26 @@ static bool readsWindow(IndexProgramOpInterface op,
   return isWindow(op.getMapOfBodyArgument(operand.source.getArgNumber()));
 }
 
+/// Whether elements of 16 bits are loaded one by one: no two neighbours in memory begin at
+/// multiples of 4 bytes.
+static bool areLoadedSingly(IndexProgramOpInterface op, LaunchOp launch) {
+  for (BlockArgument argument : op.getProgramBody()->getArguments().take_front(
+           op.getProgramInputs().size())) {
+    MemRefType type = typeInLaunch(argument, op, launch);
+    if (!type || type.getRank() < 2 || !type.getElementType().isIntOrFloat() ||
+        type.getElementTypeBitWidth() != 16)
+      continue;
+    std::optional<FlatIndex> index =
+        findFlatIndex(type, op.getMapOfBodyArgument(argument.getArgNumber()));
+    if (!index)
+      continue;
+    for (unsigned d = 0; d + 1 < index->factors.size(); ++d)
+      if (index->factors[d] == 1 && alignedWidth(*index, d, 2) == 1)
+        return true;
+  }
+  return false;
+}
+
 std::optional<std::pair<CopiedOperand, CopiedOperand>>
 redfuse::findCopiedOperands(const FoundContraction &found, LaunchOp launch) {
   const MatrixForm &form = found.form();
@@ -507,12 +527,17 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   }
   // Copies are in no registers; rows are stored 32 at a time.
   bool isCopied = findCopiedOperands(found, launch).has_value();
-  for (const BlockShape &shape : kBlockShapes) {
+  bool areGathered =
+      !isCopied && (hasWindow(ops) || areLoadedSingly(ops, launch));
+  SmallVector<BlockShape> shapes(std::begin(kBlockShapes),
+                                 std::end(kBlockShapes));
+  if (areGathered && !hasWindow(ops))
+    llvm::append_range(shapes, kShortShapes);
+  for (const BlockShape &shape : shapes) {
     if (isCopied && (shape.warpRows * shape.rows % 32 != 0 ||
                      shape.warpColumns * shape.columns % 32 != 0))
       continue;
-    if (!isCopied && hasWindow(ops) &&
-        cost.loadedOfThread(shape) > double(kMostGathered))
+    if (areGathered && cost.loadedOfThread(shape) > double(kMostGathered))
       continue;
     double slabs = std::ceil(cost.sums / cost.sumsOfSlab());
     for (int64_t splits = 1; splits <= kMostSumSplits; splits *= 2) {

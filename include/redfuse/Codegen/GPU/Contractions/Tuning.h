@@ -62,6 +62,10 @@ inline constexpr BlockShape kBlockShapes[] = {
     {2, 2, 64, 32, 2}, {1, 4, 64, 32, 1}, {1, 2, 64, 32, 2}, {4, 2, 32, 32, 2},
     {2, 4, 32, 32, 2}, {2, 2, 32, 32, 2}, {1, 4, 32, 32, 2}, {4, 1, 32, 32, 2},
     {1, 4, 16, 32, 2}, {4, 1, 32, 8, 2},  {2, 2, 16, 16, 2}};
+/// The same of operands that are loaded one element at a time: stages of one slab, of
+/// which a thread has few elements on their way.
+inline constexpr BlockShape kShortShapes[] = {{2, 2, 32, 32, 1},
+                                              {1, 4, 16, 32, 1}};
 /// Of warpgroups: four warps along rows, or eight, and columns of each warpgroup.
 struct WarpgroupShape {
   int64_t warpRows, warpColumns, columns, stages;
@@ -71,8 +75,9 @@ inline constexpr WarpgroupShape kWarpgroupShapes[] = {
     {4, 2, 128, 4}, {8, 1, 64, 4},  {4, 1, 128, 4},
     {4, 1, 64, 4},  {8, 1, 128, 6}, {4, 1, 128, 3}};
 /// Elements that a thread has on their way, at most, where windows are gathered one
-/// element at a time: with 48 convolutions of KernelBench took up to 2.5 times as long.
-inline constexpr int64_t kMostGathered = 32;
+/// element at a time, or rows begin in the middle of words: with 48 convolutions of
+/// KernelBench took up to 2.5 times as long.
+inline constexpr int64_t kMostGathered = 36;
 /// Blocks that share a sum, at most.
 inline constexpr int64_t kMostSumSplits = 32;
 /// Rows from which on products of 16-bit floats are faster as contractions of boxes than
