@@ -42,6 +42,7 @@ void redfuse::buildLowerToNVVM(OpPassManager &pm, unsigned level, bool strict) {
   redfuse::addDeviceToLLVM(device);
   device.addPass(redfuse::createTensorMapParameters());
   device.addPass(redfuse::createStreamedAccesses());
+  device.addPass(redfuse::createPairLoads());
   device.addPass(redfuse::createLowWords());
   device.addPass(createReconcileUnrealizedCastsPass());
   device.addPass(redfuse::createExternSharedMemory());

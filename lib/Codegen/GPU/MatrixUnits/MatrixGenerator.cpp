@@ -106,7 +106,8 @@ gpu::GPUFuncOp MatrixGenerator::makeFunction(gpu::GPUModuleOp module,
   bool areTwo = !plan.target.hasWgmma && threads == 128;
   func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(areTwo ? 2 : 1));
   // LLVM looks for vectors for as long as all of the rest takes, and finds none: what
-  // is packed is packed already. This attribute tells it not to.
+  // is packed is packed already (pairs by redfuse-pair-loads). This attribute tells it
+  // not to.
   func->setAttr("passthrough", b.getStrArrayAttr({"noimplicitfloat"}));
   Block *entry = &func.getBody().front();
   b.setInsertionPointToStart(entry);

@@ -89,6 +89,44 @@ def StreamedAccesses : Pass<"redfuse-streamed-accesses", "mlir::gpu::GPUModuleOp
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
 }
 
+def PairLoads : Pass<"redfuse-pair-loads", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Load two neighbours as one word";
+  let description = [{
+    For NVIDIA GPUs, on the LLVM dialect: a pair of numbers of 16 or 32 bits whose
+    elements are used one by one is loaded as an integer, which has them as halves.
+    LLVM would make two loads of it.
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%p: !llvm.ptr, %q: !llvm.ptr) {
+        %one = llvm.mlir.constant(1 : i64) : i64
+        %pair = llvm.load %p {alignment = 4 : i64} : !llvm.ptr -> vector<2xbf16>
+        %high = llvm.extractelement %pair[%one : i64] : vector<2xbf16>
+        llvm.store %high, %q : bf16, !llvm.ptr
+        llvm.return
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%p: !llvm.ptr, %q: !llvm.ptr) {
+        %word = llvm.load %p {alignment = 4 : i64} : !llvm.ptr -> i32
+        %sixteen = llvm.mlir.constant(16 : i32) : i32
+        %shifted = llvm.lshr %word, %sixteen : i32
+        %bits = llvm.trunc %shifted : i32 to i16
+        %high = llvm.bitcast %bits : i16 to bf16
+        llvm.store %high, %q : bf16, !llvm.ptr
+        llvm.return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect"];
+}
+
 def LowWords : Pass<"redfuse-low-words", "mlir::gpu::GPUModuleOp"> {
   let summary = "Take the low words of f64 by moves of their own";
   let description = [{
