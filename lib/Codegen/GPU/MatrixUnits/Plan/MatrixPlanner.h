@@ -52,6 +52,7 @@ private:
   std::optional<unsigned> columnsOf(ReduceOp reduce, mlir::Value left,
                                     mlir::Value right);
   bool isLastOfResults(unsigned d);
+  bool isScattered(Value v, unsigned rows, unsigned sum);
   bool canBeRows(unsigned d);
   double scoreOfRows(unsigned d);
   bool chooseRows();

@@ -382,3 +382,35 @@ redfuse.kernel @asserted_0 attributes {num_inputs = 2 : i64,
   } -> tensor<300x64xf32>
   redfuse.yield %0 : tensor<300x64xf32>
 }
+
+// -----
+
+// Pixels that are computed before they are multiplied: rows are neighbours in memory (3), not
+// pixels of a column (2), whose results would be stored as columns.
+
+// CHECK-LABEL: func.func @pixels
+// CHECK: redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 3, tiles = [0, 64, 0, 128, 32]
+#x = affine_map<(n, o, h, w, c) -> (n, c, h, w)>
+#k = affine_map<(n, o, h, w, c) -> (o, c)>
+#y = affine_map<(n, o, h, w, c) -> (n, o, h, w)>
+func.func @pixels(%x: memref<8x32x256x256xbf16>, %k: memref<64x32xbf16>, %out: memref<8x64x256x256xbf16>) {
+  redfuse.launch @pixels_0 ins(%x, %k : memref<8x32x256x256xbf16>, memref<64x32xbf16>) outs(%out : memref<8x64x256x256xbf16>)
+  return
+}
+redfuse.kernel @pixels_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1, 2, 3], tiles = [1, 1, 64, 64, 0]>} {
+^bb0(%x: tensor<8x32x256x256xbf16>, %k: tensor<64x32xbf16>, %init: tensor<8x64x256x256xbf16>):
+  %zero = arith.constant 0.0 : bf16
+  %0 = redfuse.cascade {indexing_maps = [#x, #k, #y]}
+       ins(%x, %k : tensor<8x32x256x256xbf16>, tensor<64x32xbf16>) outs(%init : tensor<8x64x256x256xbf16>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %m = arith.maximumf %a, %zero : bf16
+    %u = arith.extf %m : bf16 to f32
+    %w = arith.extf %b : bf16 to f32
+    %uw = arith.mulf %u, %w : f32
+    %s = redfuse.reduce add %uw over [4] into [0, 1, 2, 3] : f32
+    %t = arith.truncf %s : f32 to bf16
+    redfuse.yield %t : bf16
+  } -> tensor<8x64x256x256xbf16>
+  redfuse.yield %0 : tensor<8x64x256x256xbf16>
+}
