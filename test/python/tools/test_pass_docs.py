@@ -26,9 +26,12 @@ FRAGMENTS = {
     "redfuse-plan-products",
     "redfuse-plan-registers",
     "redfuse-prepack-operands",
+    "redfuse-reduce-gathers",
     "redfuse-slice-operands",
     "redfuse-split",
+    "redfuse-split-maps",
     "redfuse-split-scans",
+    "redfuse-split-sums",
 }
 # Run where what they need is there: the extra redfuse[rocm].
 MACHINE_CODE = set() if find_spec("llvmlite") else {"redfuse-rocdl-to-binary"}
