@@ -211,7 +211,9 @@ FailureOr<ScheduleShape> redfuse::analyseShape(CascadeOp cascade, bool isGpu) {
                     ? AffineDimExpr(nullptr)
                     : dyn_cast<AffineDimExpr>(map.getResults().back());
     shape.areCrossedRagged |=
-        last && llvm::any_of(shape.crossed, [&](ScheduleShape::Crossed of) {
+        last && type.getElementType().isIntOrFloat() &&
+        !ShapedType::isDynamic(type.getShape().back()) &&
+        llvm::any_of(shape.crossed, [&](ScheduleShape::Crossed of) {
           return of.dim == last.getPosition() &&
                  type.getShape().back() * type.getElementTypeBitWidth() % 128 !=
                      0;

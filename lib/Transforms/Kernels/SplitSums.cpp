@@ -107,7 +107,7 @@ bool LongSum::find() {
   Type type = reduce.getOperand(0).getType();
   if (!isMatrixProduct(reduce, *sets,
                        [&](unsigned d) { return double(extents[d]); }) ||
-      type.getIntOrFloatBitWidth() < 32 ||
+      !type.isIntOrFloat() || type.getIntOrFloatBitWidth() < 32 ||
       reduce.getOver().size() + reduce.getInto().size() != extents.size())
     return false;
   summed = toDimSet(reduce.getOver(), unsigned(extents.size()));
@@ -130,9 +130,9 @@ bool LongSum::find() {
            AffineMap map = maps[input.index()];
            if (!getDimsOf(map).anyCommon(summed))
              return true;
-           return map.isProjectedPermutation() &&
-                  cast<RankedTensorType>(input.value().getType())
-                      .hasStaticShape();
+           auto type = cast<RankedTensorType>(input.value().getType());
+           return map.isProjectedPermutation() && type.hasStaticShape() &&
+                  type.getElementType().isIntOrFloat();
          });
 }
 

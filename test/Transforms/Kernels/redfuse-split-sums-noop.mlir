@@ -38,3 +38,14 @@ func.func @whole(%a: tensor<4096x4096xbf16>, %b: tensor<32x512xbf16>, %c: tensor
   } -> tensor<32x32x131072xf32>
   return %0, %1, %2 : tensor<4096x4096xf32>, tensor<32x32xf32>, tensor<32x32x131072xf32>
 }
+
+// Sums of index type.
+func.func @places(%a: tensor<32x131072xindex>, %e: tensor<32x32xindex>) -> tensor<32x32xindex> {
+  %0 = redfuse.cascade {indexing_maps = [#x, #y, #z]} ins(%a, %a : tensor<32x131072xindex>, tensor<32x131072xindex>) outs(%e : tensor<32x32xindex>) {
+  ^bb0(%u: index, %v: index):
+    %m = arith.muli %u, %v : index
+    %s = redfuse.reduce add %m over [2] into [0, 1] : index
+    redfuse.yield %s : index
+  } -> tensor<32x32xindex>
+  return %0 : tensor<32x32xindex>
+}
