@@ -1,0 +1,65 @@
+"""Long sums, few rows, odd rows and seams of concatenations on a GPU: by the simulator, in fp64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import redfuse
+import torch
+from drivers.simulated import execute
+from redfuse.frontends.fx.program import import_exported
+
+pytestmark = pytest.mark.sample(3)
+
+
+class Program(torch.nn.Module):
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: torch.Tensor) -> Any:
+        return self.function(*inputs)
+
+
+def rows(n: int, *slices: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(n, *slices, generator=torch.Generator().manual_seed(seed))
+
+
+Case = tuple[Callable[..., torch.Tensor], list[torch.Tensor]]
+CASES: dict[str, Case] = {
+    # Pairs of rows and columns that are no products of matrices share what they read.
+    "distances": (lambda x, y: (x[:, None] - y[None]).abs().sum(-1), [rows(37, 29), rows(45, 29, seed=1)]),
+    "farthest": (lambda x, y: (x[:, None] - y[None]).abs().amax(-1), [rows(37, 29), rows(45, 29, seed=1)]),
+    # Few rows that no matrix unit takes.
+    "few_rows": (lambda x, y: torch.nn.functional.silu(x @ y), [rows(5, 333).half(), rows(333, 77, seed=1).half()]),
+    "few_rows_f32": (lambda x, y: x @ y, [rows(3, 1030), rows(1030, 77, seed=1)]),
+    # Sums that are cut: a prime extent has a rest.
+    "long": (lambda x, y, b: torch.relu(x.t() @ y + b), [rows(16007, 20), rows(16007, 24, seed=1), rows(24, seed=2)]),
+    "long_f16": (lambda x, y: x.t() @ y, [rows(16007, 20).half(), rows(16007, 24, seed=1).half()]),
+    # Parts of a concatenation that are kernels of their own, and slices of results.
+    "seam": (lambda x, y: torch.cat([torch.relu(x), y * 2], 1).t().contiguous(), [rows(1000, 4160), rows(1000, 1201, seed=1)]),
+    "slice": (lambda x, y: torch.slice_scatter(x, y, 1, 3, 20), [rows(37, 29), rows(37, 17, seed=1)]),
+    # Planes of odd rows.
+    "planes": (lambda x: torch.nn.functional.batch_norm(x, None, None, None, None, True), [rows(13, 5, 10, 10).half().float()]),
+    # Pixels that are computed before they are multiplied.
+    "pixels": (lambda x, w: torch.nn.functional.conv2d(torch.relu(x * 2 + 1), w),
+               [rows(1, 32, 9, 130).half(), rows(64, 32, 1, 1, seed=1).half()]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_simulated(name: str) -> None:
+    function, inputs = CASES[name]
+    program = torch.export.export(Program(function), tuple(inputs))
+    text = import_exported(program).operation.get_asm()
+    exe = redfuse.compile(text, target="cuda:sm_90a", options={"cache": False})
+    want, exact = function(*inputs), function(*(x.double() for x in inputs)).numpy()
+    got, _ = execute(exe, [x.numpy() for x in inputs], [want.numpy()])
+    distance = np.abs(want.double().numpy() - exact).max()
+    # PyTorch's distance twice, the order of sums, and the rounding of the result's type.
+    unit = torch.finfo(want.dtype).eps
+    allowed = 2 * distance + 2.0**-23 * np.sqrt(16007) * np.abs(exact).max() + unit * np.abs(exact)
+    assert (np.abs(np.asarray(got[0], np.float64) - exact) <= allowed).all()
