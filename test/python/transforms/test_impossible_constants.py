@@ -77,6 +77,7 @@ def program(body: str, c: int, d: int, how: str) -> str:
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("how", ["constant", "computed"])
 @pytest.mark.parametrize("name", OPS)
 def test_constants(name: str, how: str) -> None:
