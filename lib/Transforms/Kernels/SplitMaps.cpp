@@ -131,20 +131,32 @@ static std::optional<int64_t> findPlace(AffineExpr e, unsigned dim,
   return place.getValue();
 }
 
+namespace {
+/// Where a part of a tensor along one of its dims is.
+struct Part {
+  Part(OpBuilder &b, RankedTensorType type, unsigned along, int64_t begin,
+       int64_t extent)
+      : offsets(type.getRank(), b.getIndexAttr(0)),
+        strides(type.getRank(), b.getIndexAttr(1)) {
+    for (int64_t size : type.getShape())
+      sizes.push_back(b.getIndexAttr(size));
+    offsets[along] = b.getIndexAttr(begin);
+    sizes[along] = b.getIndexAttr(extent);
+  }
+
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+};
+} // namespace
+
 /// A part of a tensor along one of its dims.
 static Value slice(RewriterBase &b, Location loc, Value tensor, unsigned along,
                    int64_t begin, int64_t extent) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (begin == 0 && extent == type.getDimSize(along))
     return tensor;
-  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
-      strides(type.getRank(), b.getIndexAttr(1)), sizes;
-  for (int64_t size : type.getShape())
-    sizes.push_back(b.getIndexAttr(size));
-  offsets[along] = b.getIndexAttr(begin);
-  sizes[along] = b.getIndexAttr(extent);
-  return tensor::ExtractSliceOp::create(b, loc, tensor, offsets, sizes,
-                                        strides);
+  Part part(b, type, along, begin, extent);
+  return tensor::ExtractSliceOp::create(b, loc, tensor, part.offsets,
+                                        part.sizes, part.strides);
 }
 
 /// One side of a seam, written to its part of `inits`, which become what they are then.
@@ -211,17 +223,11 @@ static CascadeOp makeSide(RewriterBase &b, CascadeOp op, Seam seam,
     if (isOpTriviallyDead(&inner))
       b.eraseOp(&inner);
   b.setInsertionPointAfter(made);
-  for (auto [init, part, at] :
+  for (auto [init, result, at] :
        llvm::zip_equal(inits, made->getResults(), along)) {
-    auto type = cast<RankedTensorType>(init.getType());
-    SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
-        strides(type.getRank(), b.getIndexAttr(1)), sizes;
-    for (int64_t size : type.getShape())
-      sizes.push_back(b.getIndexAttr(size));
-    offsets[at] = b.getIndexAttr(begin);
-    sizes[at] = b.getIndexAttr(extent);
-    init = tensor::InsertSliceOp::create(b, loc, part, init, offsets, sizes,
-                                         strides);
+    Part part(b, cast<RankedTensorType>(init.getType()), at, begin, extent);
+    init = tensor::InsertSliceOp::create(b, loc, result, init, part.offsets,
+                                         part.sizes, part.strides);
   }
   return made;
 }
