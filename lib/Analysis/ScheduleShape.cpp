@@ -78,17 +78,21 @@ static bool isLeftToThreads(CascadeOp cascade, const ScheduleShape &shape,
     if (isIn[0] != isIn[1])
       points[isIn[0] ? 0 : 1] *= shape.extents[d];
   }
-  if (std::min(points[0], points[1]) > kFewRows)
-    return false;
-  bool isRagged = false;
-  for (Value input : cascade.getInputs()) {
+  double rows = std::min(points[0], points[1]);
+  bool isRagged = false, areShort = true;
+  for (auto [input, map] :
+       llvm::zip(cascade.getInputs(), cascade.getIndexingMapsArray())) {
     auto type = dyn_cast<RankedTensorType>(input.getType());
-    if (!type || type.getRank() < 2 || !type.getElementType().isIntOrFloat())
+    if (!type || !type.getElementType().isIntOrFloat() ||
+        !getDimsOf(map).anyCommon(toDimSet(reduce.getOver(), map.getNumDims())))
       continue;
     int64_t last = type.getShape().back(), bits = type.getElementTypeBitWidth();
-    isRagged |= !ShapedType::isDynamic(last) && last * bits % 128 != 0;
+    areShort &= bits <= 16;
+    isRagged |= type.getRank() > 1 && !ShapedType::isDynamic(last) &&
+                last * bits % 128 != 0;
   }
-  return isRagged;
+  // Contractions of other types have eight rows and more.
+  return areShort ? isRagged && rows <= kFewRows : rows < kFewRows;
 }
 
 /// The outer of two dims of results that no input has both of, each of which some input

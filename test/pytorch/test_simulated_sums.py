@@ -36,6 +36,7 @@ CASES: dict[str, Case] = {
     # Few rows that no matrix unit takes.
     "few_rows": (lambda x, y: torch.nn.functional.silu(x @ y), [rows(5, 333).half(), rows(333, 77, seed=1).half()]),
     "few_rows_f32": (lambda x, y: x @ y, [rows(3, 1030), rows(1030, 77, seed=1)]),
+    "seven_rows_f32": (lambda x, y: x @ y, [rows(7, 1024), rows(1024, 64, seed=1)]),
     # Sums that are cut: a prime extent has a rest.
     "long": (lambda x, y, b: torch.relu(x.t() @ y + b), [rows(16007, 20), rows(16007, 24, seed=1), rows(24, seed=2)]),
     "long_f16": (lambda x, y: x.t() @ y, [rows(16007, 20).half(), rows(16007, 24, seed=1).half()]),
