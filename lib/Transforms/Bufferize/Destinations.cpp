@@ -233,6 +233,14 @@ static bool isOnlyWritten(tensor::ExtractSliceOp slice) {
   });
 }
 
+/// Whether what is inserted into is read by nobody else.
+static bool isOnlyPassedOn(tensor::InsertSliceOp insert) {
+  return llvm::all_of(insert.getDest().getUsers(), [&](Operation *user) {
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+    return user == insert || (slice && isOnlyWritten(slice));
+  });
+}
+
 /// If `last` is the end of a chain of insertions that nobody else reads, lets all of them
 /// write to `destination`, beginning with a copy of what the first one inserts into, if
 /// that is anything.
@@ -241,38 +249,23 @@ static void insertInPlace(OpBuilder &b, tensor::InsertSliceOp last,
   if (!last.getDestType().hasStaticShape() || !isOnlyRead(last.getResult()))
     return;
   tensor::InsertSliceOp first = last;
-  Operation *then = last;
-  while (true) {
-    bool isChain =
-        llvm::all_of(first.getDest().getUsers(), [&](Operation *user) {
-          auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
-          return user == first || (slice && isOnlyWritten(slice));
-        });
-    auto before = first.getDest().getDefiningOp<tensor::InsertSliceOp>();
-    if (!before || before->getBlock() != last->getBlock()) {
-      // What was there before is read, not written to: others may read it, too.
-      if (!first.getDest().getDefiningOp<tensor::EmptyOp>()) {
-        then = first;
-        break;
-      }
-      if (!isChain)
-        return;
-      then = nullptr;
+  while (auto before = first.getDest().getDefiningOp<tensor::InsertSliceOp>()) {
+    if (before->getBlock() != last->getBlock())
       break;
-    }
-    if (!isChain)
+    if (!isOnlyPassedOn(first))
       return;
     first = before;
   }
   Value root = first.getDest();
-  if (!then) {
-    root.replaceAllUsesWith(destination);
+  if (root.getDefiningOp<tensor::EmptyOp>()) {
+    if (isOnlyPassedOn(first))
+      root.replaceAllUsesWith(destination);
     return;
   }
+  // What was there before is read, not written to: others may read it, too.
   b.setInsertionPoint(first);
-  Value copy =
-      linalg::CopyOp::create(b, first.getLoc(), root, destination).getResult(0);
-  first.getDestMutable().set(copy);
+  auto copy = linalg::CopyOp::create(b, first.getLoc(), root, destination);
+  first.getDestMutable().set(copy.getResult(0));
 }
 
 /// If `value` is a launch's or a selection's result (seen through reshapes), lets the launch write
