@@ -72,6 +72,16 @@ def clamped(rows: int, columns: int, length: int) -> str:
     return p.text(p.logsumexp(p.cast(made, "f32")))
 
 
+def gated(rows: int, columns: int, length: int, dtype: str) -> str:
+    """A product, a scale and a residual, each computed in f32 and rounded, as PyTorch does."""
+    p = Torch()
+    a, b = p.argument(rows, length, dtype=dtype), p.argument(length, columns, dtype=dtype)
+    scale, other = p.argument(1, columns, dtype=dtype), p.argument(rows, columns, dtype=dtype)
+    made = p.mul(p.cast(p.matmul(a, b), "f32"), p.cast(scale, "f32"))
+    made = p.add(p.cast(p.cast(made, dtype), "f32"), p.cast(other, "f32"))
+    return p.text(p.cast(made, dtype))
+
+
 MATRIX = {
     "d128": lambda: attention(4, 16, 4096, 4096, 128),
     "d128-causal": lambda: attention(4, 16, 4096, 4096, 128, kind="causal"),
@@ -105,6 +115,8 @@ MATRIX = {
     "head": lambda: product(1000, 256, 4096, "softmax"),
     "clamped": lambda: clamped(1024, 2048, 4096),
     "rounded": lambda: rounded(2048, 4096, 8192),
+    "gated": lambda: gated(2048, 4096, 1024, "bf16"),
+    "gated-f16": lambda: gated(784, 1000, 512, "f16"),
 }
 MEMORY = {
     "softmax": lambda: programs.softmax(8192, 8192, "bf16"),

@@ -13,19 +13,20 @@ using namespace redfuse;
 
 using Kind = Fragment::Kind;
 
-/// Whether an op rounds f32 to 16 bits, in which the body computes on.
+/// Whether an op rounds f32 to 16 bits, with which the body computes on (in f32, too:
+/// LLVM may narrow that).
 static bool isRoundedToCompute(Operation *def) {
   auto narrow = dyn_cast<arith::TruncFOp>(def);
   return narrow && narrow.getIn().getType().isF32() &&
          narrow.getType().getIntOrFloatBitWidth() == 16 &&
          llvm::any_of(def->getUsers(), [](Operation *user) {
-           return !isa<YieldOp, arith::ExtFOp, ReduceOp>(user);
+           return !isa<YieldOp, ReduceOp>(user);
          });
 }
 
 /// Two values are rounded by one instruction. (Single ones ptxas may move among
-/// running products, which it then serialises: where arithmetic in 16 bits follows,
-/// or stores of single elements.)
+/// running products, which it then serialises, where arithmetic or stores of single
+/// elements follow.)
 Fragment FragmentMath::roundPairs(Type element, const Fragment &x) {
   Fragment result = x;
   for (size_t i = 0; i + 1 < x.values.size(); i += 2) {
