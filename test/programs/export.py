@@ -4,7 +4,7 @@ It prints a line of JSON a program: its name, and the path of its text or why th
 there already is not made again. Files are of one of three forms:
 
 - ``Model``, ``get_inputs()`` and ``get_init_inputs()``: one program.
-- ``C``: name -> (function, [(shape, dtype), ...], ...).
+- ``C``: name -> (function, [(shape, dtype), ...], ...), as `Cases` of ``cases.py`` are.
 - ``models()``: yields (name, a function that makes a model, inputs).
 
 Parameters and buffers of models become arguments, and tensors are fake (shapes without data), so

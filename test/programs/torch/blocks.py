@@ -1,30 +1,16 @@
-"""Blocks of models as one writes them, and what trains and samples them.
-
-``C``: name -> (function, (shape, dtype) of each argument, floating-point operations or None).
-"""
+"""Blocks of models as one writes them, and what trains and samples them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
+from cases import Cases
 from torch.nn import functional
 
 BF, F16, F32, I8, I64 = torch.bfloat16, torch.float16, torch.float32, torch.int8, torch.int64
-C: dict[str, tuple[Callable[..., Any], tuple[Any, ...], float | None]] = {}
-
-
-def case(name: str, *specs: Any) -> Callable[[Any], Any]:
-    def add(f: Any) -> Any:
-        C[name] = (f, specs, None)
-        return f
-
-    return add
-
-
-def add(name: str, f: Callable[..., Any], *specs: Any) -> None:
-    C[name] = (f, specs, None)
+C = Cases()
+add, case = C.add, C.case
 
 
 def heads(x: Any, n: int) -> Any:

@@ -1,21 +1,22 @@
 """Programs of many kinds at shapes that a generator draws: none of them is of anybody's choice.
 
-``C``: name -> (function, (shape, dtype) of each argument, floating-point operations or None). Each
-family draws three members with a seed of its own, so a family that is added changes no other.
+Each family draws three members with a seed of its own, so a family that is added changes no other.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from cases import Cases
 from torch.nn import functional as fn
 
 BF, F16, F32, I64 = torch.bfloat16, torch.float16, torch.float32, torch.int64
-C: dict[str, tuple[Callable[..., Any], tuple[Any, ...], float | None]] = {}
+C = Cases()
 MEMBERS = 3
 
 
@@ -42,10 +43,14 @@ class Draw(random.Random):
 Member = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
-def family(make: Callable[[Draw], Member]) -> Callable[[Draw], Member]:
+def draw(name: str, make: Callable[[Draw], Member]) -> None:
     for i in range(MEMBERS):
-        f, specs = make(Draw(f"{make.__name__} {i}"))
-        C[f"{make.__name__}_{i}"] = (f, specs, None)
+        f, specs = make(Draw(f"{name} {i}"))
+        C.add(f"{name}_{i}", f, *specs)
+
+
+def family(make: Callable[[Draw], Member]) -> Callable[[Draw], Member]:
+    draw(make.__name__, make)
     return make
 
 
@@ -423,34 +428,11 @@ def convolution(d: Draw, dims: int, transposed: bool) -> Member:
     )
 
 
-@family
-def conv1d_chain(d: Draw) -> Member:
-    return convolution(d, 1, False)
-
-
-@family
-def conv2d_chain(d: Draw) -> Member:
-    return convolution(d, 2, False)
-
-
-@family
-def conv2d_chain_more(d: Draw) -> Member:
-    return convolution(d, 2, False)
-
-
-@family
-def conv3d_chain(d: Draw) -> Member:
-    return convolution(d, 3, False)
-
-
-@family
-def transposed2d_chain(d: Draw) -> Member:
-    return convolution(d, 2, True)
-
-
-@family
-def transposed3d_chain(d: Draw) -> Member:
-    return convolution(d, 3, True)
+for name, dims, transposed in (
+    ("conv1d_chain", 1, False), ("conv2d_chain", 2, False), ("conv2d_chain_more", 2, False),
+    ("conv3d_chain", 3, False), ("transposed2d_chain", 2, True), ("transposed3d_chain", 3, True),
+):  # fmt: skip
+    draw(name, functools.partial(convolution, dims=dims, transposed=transposed))
 
 
 @family
@@ -487,9 +469,7 @@ def linear_chain(d: Draw) -> Member:
     return lambda x, w, b: follow(fn.linear(x, w, b)), (((m, k), t), ((n, k), t), ((n,), t))
 
 
-@family
-def linear_chain_more(d: Draw) -> Member:
-    return linear_chain(d)
+draw("linear_chain_more", linear_chain)
 
 
 @family

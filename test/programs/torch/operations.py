@@ -1,30 +1,22 @@
-"""Single operations of PyTorch at the sizes that models give them: one that falls off shows here.
-
-``C``: name -> (function, (shape, dtype) of each argument, floating-point operations or None).
-"""
+"""Single operations of PyTorch at the sizes that models give them: one that falls off shows here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
+from cases import Cases
 from torch.nn import functional as fn
 
 BF, F16, F32, I32, I64, B8 = (
     torch.bfloat16, torch.float16, torch.float32, torch.int32, torch.int64, torch.bool,
 )  # fmt: skip
-C: dict[str, tuple[Callable[..., Any], tuple[Any, ...], float | None]] = {}
+C = Cases()
+add = C.add
 WIDE = ((4096, 4096), F32)
 LONG = ((1 << 24,), F32)
 IMAGE = ((16, 64, 112, 112), F32)
 ROWS = ((8192, 2000), F32)
 SIGNAL = ((16, 64, 8192), F32)
 VOLUME = ((4, 32, 24, 48, 48), F32)
-
-
-def add(name: str, f: Callable[..., Any], *specs: Any) -> None:
-    C[name] = (f, specs, None)
 
 
 # ---- element by element

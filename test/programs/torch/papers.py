@@ -1,7 +1,4 @@
-"""The shapes of the papers (RedFuser, Neptune, FlashFuser), written as one writes them in PyTorch.
-
-``C``: name -> (function, (shape, dtype) of each argument, floating-point operations or None).
-"""
+"""The shapes of the papers (RedFuser, Neptune, FlashFuser), written as one writes them in PyTorch."""
 
 from __future__ import annotations
 
@@ -9,14 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from cases import Cases
 from torch.nn import functional
 
 BF, F32, F8 = torch.bfloat16, torch.float32, torch.float8_e4m3fn
-C: dict[str, tuple[Callable[..., Any], tuple[Any, ...], float | None]] = {}
-
-
-def case(name: str, f: Callable[..., Any], *specs: Any, flops: float | None = None) -> None:
-    C[name] = (f, specs, flops)
+C = Cases()
+add = C.add
 
 
 # ---- RedFuser
@@ -31,7 +26,7 @@ for name, (b, h, q, kv, d) in {
     "H4": (32, 12, 256, 256, 64), "H5": (32, 16, 256, 256, 64), "H6": (32, 16, 256, 256, 80),
     "H7": (32, 64, 1, 1024, 128), "H8": (32, 64, 1, 2048, 128), "H9": (32, 64, 1, 4096, 128),
 }.items():  # fmt: skip
-    case(
+    add(
         name,
         attention,
         ((b, h, q, d), BF),
@@ -50,7 +45,7 @@ for name, (b, kv) in {
     "L1": (32, 1024), "L2": (32, 2048), "L3": (32, 4096), "L4": (16, 1024), "L5": (16, 2048),
     "L6": (16, 4096), "L7": (1, 1024), "L8": (1, 2048), "L9": (1, 4096),
 }.items():  # fmt: skip
-    case(name, mla, ((b, 128, 576), BF), ((b, kv, 576), BF), flops=2 * b * 128 * kv * (576 + 512))
+    add(name, mla, ((b, 128, 576), BF), ((b, kv, 576), BF), flops=2 * b * 128 * kv * (576 + 512))
 
 
 def routing(count: int) -> Callable[..., Any]:
@@ -64,7 +59,7 @@ for name, (hidden, experts, count) in {
     "R1": (768, 128, 1), "R2": (1024, 128, 1), "R3": (4096, 128, 1), "R4": (2560, 64, 6),
     "R5": (8192, 64, 8), "R6": (2048, 64, 6), "R7": (2048, 128, 8), "R8": (4096, 128, 8),
 }.items():  # fmt: skip
-    case(
+    add(
         name,
         routing(count),
         ((2048, hidden), BF),
@@ -83,7 +78,7 @@ for name, (n, k) in {
     "Q1": (1536, 2560), "Q2": (2560, 1536), "Q3": (3584, 8192), "Q4": (8192, 3584), "Q5": (7168, 2048),
     "Q6": (2048, 7168), "Q7": (2048, 768), "Q8": (768, 2048), "Q9": (4096, 1536), "Q10": (1536, 4096),
 }.items():  # fmt: skip
-    case(name, quantised, ((4096, k), BF), ((n, k), F8), flops=2 * 4096 * n * k)
+    add(name, quantised, ((4096, k), BF), ((n, k), F8), flops=2 * 4096 * n * k)
 
 
 def inertia(m: Any, x: Any) -> Any:
@@ -93,8 +88,8 @@ def inertia(m: Any, x: Any) -> Any:
 
 
 for b, n in ((1, 8192), (1, 32768), (128, 8192), (128, 32768), (1024, 32768)):
-    case(f"variance_{b}_{n}", lambda x: x.var(-1, unbiased=False), ((b, n), F32))
-    case(f"inertia_{b}_{n}", inertia, ((b, n), F32), ((b, n, 3), F32))
+    add(f"variance_{b}_{n}", lambda x: x.var(-1, unbiased=False), ((b, n), F32))
+    add(f"inertia_{b}_{n}", inertia, ((b, n), F32), ((b, n, 3), F32))
 
 # ---- Neptune
 
@@ -132,7 +127,7 @@ for name, (heads, shared, kind, queries, length) in {
     "DC_ALiBi": (32, 32, "alibi", 1, 4096),
     "DC_SoftCap": (32, 16, "cap", 1, 16384),
 }.items():
-    case(name, operator(length, queries, heads, shared, kind),
+    add(name, operator(length, queries, heads, shared, kind),
          ((1, heads, queries, 128), BF), ((1, shared, length, 128), BF), ((1, shared, length, 128), BF),
          flops=4 * heads * queries * length * 128 * (0.5 if "causal" in kind else 1))  # fmt: skip
 
@@ -148,7 +143,7 @@ for name, (n, k, m) in {
     "G5": (16384, 4096, 4096), "G6": (4096, 1024, 1024), "G7": (768, 768, 768), "G8": (8192, 2048, 2048),
     "G9": (2048, 512, 512), "G10": (1536, 384, 384),
 }.items():  # fmt: skip
-    case(name, chain, ((128, k), BF), ((k, n), BF), ((n, m), BF), flops=2 * 128 * n * (k + m))
+    add(name, chain, ((128, k), BF), ((k, n), BF), ((n, m), BF), flops=2 * 128 * n * (k + m))
 
 
 def gated(a: Any, g: Any, u: Any, d: Any) -> Any:
@@ -159,7 +154,7 @@ for name, (n, k) in {
     "S1": (8192, 3072), "S2": (5632, 2048), "S3": (11008, 4096), "S4": (8192, 2048), "S5": (11008, 2048),
     "S6": (8960, 1536), "S7": (9728, 2560), "S8": (3072, 1024),
 }.items():  # fmt: skip
-    case(
+    add(
         name, gated, ((128, k), BF), ((k, n), BF), ((k, n), BF), ((n, k), BF), flops=6 * 128 * n * k
     )
 
@@ -174,7 +169,7 @@ for name, (c, hw, one, two, taps) in {
     "C7": (256, 14, 256, 1024, 3), "C8": (512, 7, 512, 2048, 3),
 }.items():  # fmt: skip
     for batch in (1, 8):
-        case(
+        add(
             f"{name}_b{batch}",
             convolutions,
             ((batch, c, hw, hw), BF),
