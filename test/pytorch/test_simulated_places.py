@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
-import redfuse
 import torch
-from drivers.simulated import execute
-from redfuse.frontends.fx.program import import_exported
+from simulated import Case, outcomes, rows
 
 pytestmark = pytest.mark.sample(3)
-Case = tuple[Callable[..., Any], list[torch.Tensor]]
-
-
-class Program(torch.nn.Module):
-    def __init__(self, function: Callable[..., Any]):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: torch.Tensor) -> Any:
-        return self.function(*inputs)
-
-
-def rows(n: int, *slices: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(n, *slices, generator=torch.Generator().manual_seed(seed))
 
 
 def places(most: int, *shape: int, seed: int = 1) -> torch.Tensor:
@@ -62,23 +45,11 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_simulated(name: str) -> None:
-    function, inputs = CASES[name]
-    program = torch.export.export(Program(function), tuple(inputs))
-    text = import_exported(program).operation.get_asm()
-    exe = redfuse.compile(text, target="cuda:sm_90a", options={"cache": False})
-    want, exact = (
-        [x.numpy() for x in (made if isinstance(made, tuple) else (made,))]
-        for made in (
-            function(*inputs),
-            function(*(x.double() if x.is_floating_point() else x for x in inputs)),
-        )
-    )
-    got, _ = execute(exe, [x.numpy() for x in inputs], want)
-    for mine, eager, true in zip(got, want, exact, strict=True):
-        if not np.issubdtype(true.dtype, np.floating):
-            np.testing.assert_array_equal(mine, true)
+    for got, eager, exact in outcomes(CASES[name]):
+        if not np.issubdtype(exact.dtype, np.floating):
+            np.testing.assert_array_equal(got, eager.numpy())
             continue
         # Updates of 16 bits are rounded one by one by PyTorch, once here.
         unit = 2.0**-7 if name == "short" else 2.0**-22
-        allowed = 2 * np.abs(eager - true).max() + unit * (1 + np.abs(true))
-        assert (np.abs(mine - true) <= allowed).all()
+        allowed = 2 * np.abs(eager.numpy() - exact).max() + unit * (1 + np.abs(exact))
+        assert (np.abs(got - exact) <= allowed).all()
