@@ -9,6 +9,7 @@ import random
 import mlir.ir as ir
 import pytest
 import redfuse
+from index_program import affine
 from redfuse import _ext
 
 
@@ -36,22 +37,6 @@ def expression(draw: random.Random, dims: list, depth: int) -> ir.AffineExpr:
 def classified(e: ir.AffineExpr) -> ir.AffineExpr:
     """As an object of its own class: what folds while it is made has that of what was asked for."""
     return ir.AffineMap.get(3, 0, [e]).results[0]
-
-
-def evaluated(e: ir.AffineExpr, at: tuple[int, ...]) -> int:
-    """The value at a point, one operation after another."""
-    if isinstance(e, ir.AffineDimExpr):
-        return at[ir.AffineDimExpr(e).position]
-    if isinstance(e, ir.AffineConstantExpr):
-        return ir.AffineConstantExpr(e).value
-    a, b = evaluated(e.lhs, at), evaluated(e.rhs, at)
-    if isinstance(e, ir.AffineAddExpr):
-        return a + b
-    if isinstance(e, ir.AffineMulExpr):
-        return a * b
-    if isinstance(e, ir.AffineModExpr):
-        return a % b
-    return a // b if isinstance(e, ir.AffineFloorDivExpr) else -(-a // b)
 
 
 def refused(index: str, extents: list[int], size: int) -> str:
@@ -93,7 +78,7 @@ def test_ends_are_those_of_all_points(seed: int) -> None:
         for _ in range(40):
             extents = [draw.choice([1, 2, 3, 7, 13, 30]) for _ in range(3)]
             e = classified(expression(draw, [0, 1, 2], 4))
-            values = [evaluated(e, at) for at in itertools.product(*map(range, extents))]
+            values = [affine(e, at) for at in itertools.product(*map(range, extents))]
             low, span = min(values), max(values) - min(values)
             case = (str(e), extents)
             if isinstance(classified(e + -low), ir.AffineDimExpr):
