@@ -236,10 +236,4 @@ def test_what_a_rounding_decides(name: str) -> None:
         rounding_programs.program(name, *shape), target="cuda:sm_90a", options={"cache": False}
     )
     assert "wgmma.mma_async" in exe.asm
-    a, b = rounding_programs.operands(*shape, seed=4)
-    *want, exact = rounding_programs.expected(name, a, b)
-    like = [np.zeros(spec.shape, numpy_dtype(spec.dtype)) for spec in exe.signature.outputs]
-    (*got, total), _ = execute(exe, [a, b], like)
-    for mine, true in zip(got, want, strict=True):
-        np.testing.assert_array_equal(mine, true)
-    np.testing.assert_allclose(total, exact, rtol=2.0**-8)
+    rounding_programs.hold(exe, name, *shape)

@@ -239,10 +239,4 @@ def test_what_a_rounding_decides(name: str, schedule: str, tmp_path: Path) -> No
     shape = (18, 83, 40)
     _, exe = compiled(rounding_programs.program(name, *shape), tmp_path, schedule=schedule)
     assert "mma.sync" in exe.asm
-    a, b = rounding_programs.operands(*shape, seed=4)
-    *want, exact = rounding_programs.expected(name, a, b)
-    like = [np.zeros(spec.shape, numpy_dtype(spec.dtype)) for spec in exe.signature.outputs]
-    (*got, total), _ = execute(exe, [a, b], like)
-    for mine, true in zip(got, want, strict=True):
-        np.testing.assert_array_equal(mine, true)
-    np.testing.assert_allclose(total, exact, rtol=2.0**-8)
+    rounding_programs.hold(exe, name, *shape)
