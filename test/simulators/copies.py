@@ -170,64 +170,101 @@ def swizzled(at: np.ndarray) -> np.ndarray:
     return at ^ (((at >> 7) & 7) << 4)
 
 
+class BoxOperands(NamedTuple):
+    """The operands of a copy of a box, as they are written. ``place``: in shared memory; ``table``:
+    the tensor map; ``corner`` and ``window``: numbers, the latter None for boxes that are no places
+    of windows; ``barrier``: None for a copy to global memory."""
+
+    place: str
+    table: str
+    corner: list[str]
+    window: list[str] | None
+    barrier: str | None
+
+    @staticmethod
+    def of(i: Instruction) -> BoxOperands:
+        inner = re.findall(r"\[([^\[\]]*?)\s*(?:,\s*\{([^}]*)\})?\]", i.text)
+        window = re.search(r"\]\s*,\s*\{([^}]*)\}\s*;?\s*$", i.text)
+        (first, _), (second, _) = inner[0], inner[1]
+        is_load = "mbarrier" in i.words
+        place, table = (first, second) if is_load else (second, first)
+        return BoxOperands(
+            place, table.strip(), _listed(next(spot for _, spot in inner if spot)),
+            _listed(window[1]) if window else None, inner[2][0] if is_load else None,
+        )  # fmt: skip
+
+
+def _listed(numbers: str) -> list[str]:
+    return [number.strip() for number in numbers.split(",")]
+
+
 def box(t: Threads, i: Instruction, mask: np.ndarray) -> None:
     """cp.async.bulk.tensor: a box of a tensor, or places of windows, in either direction."""
-    for warp in np.unique(np.flatnonzero(mask) // 32):
-        if "commit_group" in i.words:
-            t.races.commit("bulk", warp)
-        elif "wait_group" in i.words:
-            t.races.wait("bulk", warp, int(i.operands[0]))
     if {"commit_group", "wait_group"} & set(i.words):
+        for warp in np.unique(np.flatnonzero(mask) // 32):
+            if "commit_group" in i.words:
+                t.races.commit("bulk", warp)
+            else:
+                t.races.wait("bulk", warp, int(i.operands[0]))
         return
     if "tensor" not in i.words:
         raise i.fault("unknown instruction")
-    is_load = "mbarrier" in i.words
-    inner = re.findall(r"\[([^\[\]]*?)\s*(?:,\s*\{([^}]*)\})?\]", i.text)
-    (first, _), (second, _) = inner[0], inner[1]
-    spots = next(spot for _, spot in inner if spot)
-    window = re.search(r"\]\s*,\s*\{([^}]*)\}\s*;?\s*$", i.text)
-    place, table = (first, second) if is_load else (second, first)
+    operands = BoxOperands.of(i)
     for thread in np.flatnonzero(mask):
-        one = np.arange(t.count) == thread
-        at = int(t.address(f"[{place}]", one)[thread])
-        tensor = TensorMap.read(int(t.read(table.strip(), "u64", one)[thread]))
-        corner = [int(t.read(s.strip(), "s32", one)[thread]) for s in spots.split(",")]
-        if (tensor.window is not None) != ("im2col" in i.words):
-            raise i.fault("a map of boxes for windows, or of windows for boxes")
-        offsets = []
-        if tensor.window is not None:
-            if window is None:
-                raise i.fault("no offsets in the window")
-            offsets = [int(t.read(s.strip(), "u16", one)[thread]) for s in window[1].split(",")]
-            if max(offsets) >= 1 << 16 // len(offsets):
-                raise i.fault("an offset in the window that has no room")
-        size = tensor.size
-        if tensor.box[0] * size != 128 or at % 128:
-            raise i.fault("a box that is not of rows of 128 bytes, or not aligned to them")
-        try:
-            start, inside = tensor.elements(corner, offsets)
-        except ValueError as error:
-            raise i.fault(str(error)) from None
-        t.check_memory(i, start[inside], np.full(int(inside.sum()), thread), size)
-        spot = swizzled(at + np.arange(len(start)) * size)
-        owner = np.zeros(len(spot), np.int64) + t.rank[thread]
-        spot, beyond = t.shared.place(spot, owner, size)
-        if beyond.any():
-            raise i.fault("beyond shared memory")
-        words, memory = t.shared.words[size], t.memory.words(size)
-        source = t.memory.index(start[inside], size)
-        if is_load:
-            t.touch(i, spot, size, np.full(len(spot), thread))
-            t.mark(spot, size, False)
-            words[spot // size] = 0
-            words[spot[inside] // size] = memory[source]
-            barrier = t.barrier_of(i, int(t.address(f"[{inner[2][0]}]", one)[thread]), thread)
-            barrier.landing.append((spot, size))
-            barrier.expect(-size * len(start), thread)
-            barrier.settle()
-        else:
-            t.read_asynchronously(i, spot[inside], "bulk", range(thread // 32, thread // 32 + 1))
-            memory[source] = words[spot[inside] // size]
+        _copy_box(t, i, operands, int(thread))
+
+
+def _offsets(
+    t: Threads, i: Instruction, tensor: TensorMap, window: list[str] | None, thread: int
+) -> list[int]:
+    """In the window, of one thread; none for a map of boxes."""
+    one = np.arange(t.count) == thread
+    if (tensor.window is not None) != ("im2col" in i.words):
+        raise i.fault("a map of boxes for windows, or of windows for boxes")
+    if tensor.window is None:
+        return []
+    if window is None:
+        raise i.fault("no offsets in the window")
+    offsets = [int(t.read(s, "u16", one)[thread]) for s in window]
+    if max(offsets) >= 1 << 16 // len(offsets):
+        raise i.fault("an offset in the window that has no room")
+    return offsets
+
+
+def _copy_box(t: Threads, i: Instruction, operands: BoxOperands, thread: int) -> None:
+    """The box that one thread copies."""
+    one = np.arange(t.count) == thread
+    at = int(t.address(f"[{operands.place}]", one)[thread])
+    tensor = TensorMap.read(int(t.read(operands.table, "u64", one)[thread]))
+    corner = [int(t.read(s, "s32", one)[thread]) for s in operands.corner]
+    offsets = _offsets(t, i, tensor, operands.window, thread)
+    size = tensor.size
+    if tensor.box[0] * size != 128 or at % 128:
+        raise i.fault("a box that is not of rows of 128 bytes, or not aligned to them")
+    try:
+        start, inside = tensor.elements(corner, offsets)
+    except ValueError as error:
+        raise i.fault(str(error)) from None
+    t.check_memory(i, start[inside], np.full(int(inside.sum()), thread), size)
+    spot = swizzled(at + np.arange(len(start)) * size)
+    owner = np.zeros(len(spot), np.int64) + t.rank[thread]
+    spot, beyond = t.shared.place(spot, owner, size)
+    if beyond.any():
+        raise i.fault("beyond shared memory")
+    words, memory = t.shared.words[size], t.memory.words(size)
+    source = t.memory.index(start[inside], size)
+    if operands.barrier is None:
+        t.read_asynchronously(i, spot[inside], "bulk", range(thread // 32, thread // 32 + 1))
+        memory[source] = words[spot[inside] // size]
+        return
+    t.touch(i, spot, size, np.full(len(spot), thread))
+    t.mark(spot, size, False)
+    words[spot // size] = 0
+    words[spot[inside] // size] = memory[source]
+    barrier = t.barrier_of(i, int(t.address(f"[{operands.barrier}]", one)[thread]), thread)
+    barrier.landing.append((spot, size))
+    barrier.expect(-size * len(start), thread)
+    barrier.settle()
 
 
 HANDLERS = {"cp": copy}
