@@ -210,64 +210,97 @@ def checks(certificate: Certificate) -> Iterator[Check]:
 
 def missing(certificate: Certificate) -> list[str]:
     """What formulas use or results need and the certificate does not have."""
-    gaps = []
-    held = {n for c in certificate.basis for n in c.names} | set(certificate.kept)
-    for name in certificate.state:
-        if name not in held:
-            gaps.append(f"{name} has no formula in the basis")
-    gaps += [f"{name} is not declared" for name in sorted(held - set(certificate.state))]
-    reduced = {n for s in certificate.source for n in s.names}
-    data = set(certificate.inputs) | set(certificate.where)
-    state = set(certificate.state)
+    return _Gaps(certificate).find()
 
-    def uses(formula: Expr, known: set[str], what: str) -> None:
+
+class _Gaps:
+    """The gaps of a certificate. ``held``: components of the state that have a formula, or are kept
+    with one; ``reduced``: results of reductions, and what is computed of them once for many."""
+
+    def __init__(self, certificate: Certificate) -> None:
+        self.certificate = certificate
+        self.found: list[str] = []
+        self.held = {n for c in certificate.basis for n in c.names} | set(certificate.kept)
+        self.state = set(certificate.state)
+        self.data = set(certificate.inputs) | set(certificate.where)
+        self.reduced = {n for s in certificate.source for n in s.names} | set(certificate.shared)
+
+    def find(self) -> list[str]:
+        self._in_state()
+        self._in_reductions()
+        self._in_updates()
+        self._in_results()
+        self._in_combiners()
+        self._in_pivots()
+        self._in_source()
+        return self.found
+
+    def _uses(self, what: str, formula: Expr, known: set[str]) -> None:
+        """``what`` is defined by a formula over known names, and those of the state after a
+        segment."""
         for name in sorted(formula.names()):
             plain = name.rstrip("'")
             is_free = plain[0] in "ic" and plain[1:].isdigit()
-            if not is_free and (plain not in known or (name != plain and plain not in state)):
-                gaps.append(f"{what} uses {name}, which is not defined")
+            if not is_free and (plain not in known or (name != plain and plain not in self.state)):
+                self.found.append(f"{what} uses {name}, which is not defined")
 
-    for name, formula in certificate.where.items():
-        uses(formula, data, name)
-    reduced |= set(certificate.shared)
-    for name, formula in certificate.shared.items():
-        uses(formula, data | reduced, name)
-    for reduction in certificate.basis:
-        for operand in reduction.operands:
-            uses(operand, data | state, reduction.names[0])
-    for reduction in certificate.source:
-        for operand in reduction.operands:
-            uses(operand, data | reduced, reduction.names[0])
-    for name, formula in certificate.transport.items():
-        uses(formula, data | state, name)
-        if name not in state:
-            gaps.append(f"{name} is not declared")
-    for name, kept in certificate.kept.items():
-        uses(kept.data, data, name)
-        if not any(c.names == (kept.weight,) for c in certificate.basis):
-            gaps.append(f"{kept.weight}, by which {name} is chosen, is not in the basis")
-    for name, formula in certificate.finalise.items():
-        uses(formula, data | state | reduced, name)
-        if name not in reduced:
-            gaps.append(f"the source has no {name}")
-    for name, formula in certificate.results.items():
-        uses(formula, data | reduced, name)
-    for combiner in certificate.combiners.values():
-        sides = {f"{side}{k}" for side in "lr" for k in range(len(combiner.results))}
-        for formula in combiner.results:
-            uses(formula, sides, combiner.name)
-        if len(combiner.identities) != len(combiner.results):
-            gaps.append(f"{combiner.name} has not one identity for each result")
-    for pivot in certificate.pivots.values():
-        uses(pivot.data, data, pivot.name)
-        if pivot.name not in held:
-            gaps.append(f"the pivot {pivot.name} is not in the basis")
-    for extent_of in {d for s in certificate.source for d in s.over}:
-        if extent_of >= len(certificate.extents):
-            gaps.append(f"dim {extent_of} has no extent")
-    if not certificate.source:
-        gaps.append("there is no source")
-    return gaps
+    def _in_state(self) -> None:
+        for name in self.certificate.state:
+            if name not in self.held:
+                self.found.append(f"{name} has no formula in the basis")
+        self.found += [f"{name} is not declared" for name in sorted(self.held - self.state)]
+
+    def _in_reductions(self) -> None:
+        for name, formula in self.certificate.where.items():
+            self._uses(name, formula, self.data)
+        for name, formula in self.certificate.shared.items():
+            self._uses(name, formula, self.data | self.reduced)
+        for reductions, known in (
+            (self.certificate.basis, self.data | self.state),
+            (self.certificate.source, self.data | self.reduced),
+        ):
+            for reduction in reductions:
+                for operand in reduction.operands:
+                    self._uses(reduction.names[0], operand, known)
+
+    def _in_updates(self) -> None:
+        for name, formula in self.certificate.transport.items():
+            self._uses(name, formula, self.data | self.state)
+            if name not in self.state:
+                self.found.append(f"{name} is not declared")
+        for name, kept in self.certificate.kept.items():
+            self._uses(name, kept.data, self.data)
+            if not any(c.names == (kept.weight,) for c in self.certificate.basis):
+                self.found.append(f"{kept.weight}, by which {name} is chosen, is not in the basis")
+
+    def _in_results(self) -> None:
+        for name, formula in self.certificate.finalise.items():
+            self._uses(name, formula, self.data | self.state | self.reduced)
+            if name not in self.reduced:
+                self.found.append(f"the source has no {name}")
+        for name, formula in self.certificate.results.items():
+            self._uses(name, formula, self.data | self.reduced)
+
+    def _in_combiners(self) -> None:
+        for combiner in self.certificate.combiners.values():
+            sides = {f"{side}{k}" for side in "lr" for k in range(len(combiner.results))}
+            for formula in combiner.results:
+                self._uses(combiner.name, formula, sides)
+            if len(combiner.identities) != len(combiner.results):
+                self.found.append(f"{combiner.name} has not one identity for each result")
+
+    def _in_pivots(self) -> None:
+        for pivot in self.certificate.pivots.values():
+            self._uses(pivot.name, pivot.data, self.data)
+            if pivot.name not in self.held:
+                self.found.append(f"the pivot {pivot.name} is not in the basis")
+
+    def _in_source(self) -> None:
+        for dim in {d for s in self.certificate.source for d in s.over}:
+            if dim >= len(self.certificate.extents):
+                self.found.append(f"dim {dim} has no extent")
+        if not self.certificate.source:
+            self.found.append("there is no source")
 
 
 def _proved(
