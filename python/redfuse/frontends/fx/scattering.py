@@ -48,14 +48,20 @@ def _scatter(
     return Tensor(op.results[0], into.shape, into.dtype)
 
 
-def _sum(dtype: Any) -> Callable[..., Scalar]:
-    def add(new: Scalar, old: Scalar) -> Scalar:
+def _accumulating(dtype: Any, of_floats: Any, of_integers: Any) -> Callable[..., Scalar]:
+    """An op that combines elements, in the type that PyTorch accumulates in."""
+
+    def combine(new: Scalar, old: Scalar) -> Scalar:
         inner = computed_in(dtype)
         new, old = dtypes.convert(new, dtype, inner), dtypes.convert(old, dtype, inner)
-        total = arith.addf(old, new) if inner.is_floating_point else arith.addi(old, new)
-        return dtypes.convert(total, inner, dtype)
+        made = of_floats(old, new) if inner.is_floating_point else of_integers(old, new)
+        return dtypes.convert(made, inner, dtype)
 
-    return add
+    return combine
+
+
+def _sum(dtype: Any) -> Callable[..., Scalar]:
+    return _accumulating(dtype, arith.addf, arith.addi)
 
 
 def _written(new: Scalar, old: Scalar) -> Scalar:
@@ -287,7 +293,7 @@ def _combined(dtype: Any, kind: str) -> tuple[Callable[..., Scalar], Any]:
     if kind in ("sum", "add", "mean"):
         return _sum(dtype), 0
     if kind in ("prod", "multiply"):
-        return _product(dtype), 1
+        return _accumulating(dtype, arith.mulf, arith.muli), 1
     if kind == "amax":
         larger = reductions.larger(dtype)
         return lambda new, old: larger(old, new), reductions.lowest(dtype)
@@ -295,16 +301,6 @@ def _combined(dtype: Any, kind: str) -> tuple[Callable[..., Scalar], Any]:
         smaller = reductions.smaller(dtype)
         return lambda new, old: smaller(old, new), reductions.highest(dtype)
     raise UnsupportedError(f"the reduction {kind}; expected sum, prod, mean, amax or amin")
-
-
-def _product(dtype: Any) -> Callable[..., Scalar]:
-    def times(new: Scalar, old: Scalar) -> Scalar:
-        inner = computed_in(dtype)
-        new, old = dtypes.convert(new, dtype, inner), dtypes.convert(old, dtype, inner)
-        made = arith.mulf(old, new) if inner.is_floating_point else arith.muli(old, new)
-        return dtypes.convert(made, inner, dtype)
-
-    return times
 
 
 @lowers("scatter.src", "scatter.value", "scatter.reduce", "scatter.value_reduce")
