@@ -23,31 +23,61 @@ static StringRef spell(Rule::Kind kind) {
   llvm_unreachable("all kinds are handled");
 }
 
-DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
-                                        const Derivation &d) {
-  FailureOr<Roles> roles =
-      Roles::compute(cast<IndexProgramOpInterface>(*cascade), d.over);
-  assert(succeeded(roles) && "the cascade changed since it was analysed");
-  FormulaWriter f(cascade, d, *roles);
-  EntryBuilder &b = f.b;
-  Block &body = cascade.getBody().front();
+namespace {
+/// Makes a certificate, list by list. What the writer gives a name on the way is defined
+/// in the order in which it is met.
+class CertificateMaker {
+public:
+  CertificateMaker(CascadeOp cascade, const Derivation &d, const Roles &roles)
+      : cascade(cascade), d(d), roles(roles), f(cascade, d, roles), b(f.b),
+        body(cascade.getBody().front()) {}
+
+  DictionaryAttr make();
+
+private:
+  Attribute dimsAttr(ArrayRef<int64_t> dims) {
+    return b.getDenseI64ArrayAttr(dims);
+  }
+  void addDomain();
+  void addInputs();
+  void addState();
+  void addPivots();
+  void addPivot(unsigned component, StringRef kind, const Linear &data);
+  void addSource();
+  void addPrefixes(const RunningStage &running);
+  void addFinalisation(const Stage &stage);
+  void addResults();
+  DictionaryAttr assemble();
+
+  CascadeOp cascade;
+  const Derivation &d;
+  const Roles &roles;
+  FormulaWriter f;
+  EntryBuilder &b;
+  Block &body;
   SmallVector<int64_t> domain;
   SmallVector<Attribute> inputs, state, basis, pivots, transport, source,
       finalise, results, rules, outputs;
   std::vector<std::string> ordered;
-  auto dimsAttr = [&](ArrayRef<int64_t> dims) {
-    return b.getDenseI64ArrayAttr(dims);
-  };
+};
+} // namespace
 
+void CertificateMaker::addDomain() {
   for (int64_t dim = 0; dim < cascade.getNumIterationDims(); ++dim)
-    domain.push_back(roles->getCount({dim}).value_or(-1));
+    domain.push_back(roles.getCount({dim}).value_or(-1));
+}
+
+void CertificateMaker::addInputs() {
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
   for (BlockArgument arg : body.getArguments())
     inputs.push_back(b.entry(
         {{"name", b.getStringAttr(f.value(arg))},
          {"type", TypeAttr::get(arg.getType())},
          {"dims", dimsAttr(toDims(getDimsOf(maps[arg.getArgNumber()])))}}));
+}
 
+/// The components of the state: what they are, and how they move to other pivots.
+void CertificateMaker::addState() {
   for (auto [i, c] : llvm::enumerate(d.components)) {
     state.push_back(
         b.entry({{"name", b.getStringAttr(f.state(i))},
@@ -62,57 +92,73 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
     if (c.exponential || !c.powers.empty())
       transport.push_back(b.equation(f.state(i), f.transport(i)));
   }
-  auto addPivot = [&](unsigned component, StringRef kind, const Linear &data) {
-    pivots.push_back(b.entry({{"name", b.getStringAttr(f.state(component))},
-                              {"kind", b.getStringAttr(kind)},
-                              {"data", b.formula(f.sum("", data))}}));
-  };
+}
+
+void CertificateMaker::addPivot(unsigned component, StringRef kind,
+                                const Linear &data) {
+  pivots.push_back(b.entry({{"name", b.getStringAttr(f.state(component))},
+                            {"kind", b.getStringAttr(kind)},
+                            {"data", b.formula(f.sum("", data))}}));
+}
+
+void CertificateMaker::addPivots() {
   for (const PivotedExponential &e : d.exponentials)
     if (e.isUsed)
       addPivot(e.pivot, d.lazy ? "lazy maximum" : "maximum", e.data);
   for (const DifferencePivot &p : d.pivots)
     if (p.isUsed && !p.exponential)
       addPivot(p.component, "kept", p.data);
+}
+
+/// The reductions of the cascade as it is written.
+void CertificateMaker::addSource() {
   for (auto reduce : body.getOps<ReduceOp>())
-    if (roles->isStage(reduce))
+    if (roles.isStage(reduce))
       source.push_back(f.reductionEntry(f.texts(reduce.getResults()),
                                         f.reducer(reduce), reduce.getOver(),
                                         f.texts(reduce.getOperands())));
-  for (const RunningStage &running : d.scans) {
-    ScanOp scan = running.scan;
-    std::vector<std::string> names = f.texts(scan.getResults()), held;
-    std::string reducer = f.reducer(scan);
-    for (unsigned i = 0; i < scan.getNumResults(); ++i)
-      held.push_back(f.state(running.first + i));
-    NamedAttrList prefixes(f.reductionEntry(
-        names, reducer, {int64_t(scan.getDim())}, f.texts(scan.getOperands())));
-    prefixes.append("prefixes", b.getBoolAttr(true));
-    source.push_back(prefixes.getDictionary(b.getContext()));
-    outputs.push_back(b.entry({{"names", b.names(names)},
-                               {"reducer", b.getStringAttr(reducer)},
-                               {"state", b.names(held)}}));
+  for (const RunningStage &running : d.scans)
+    addPrefixes(running);
+}
+
+void CertificateMaker::addPrefixes(const RunningStage &running) {
+  ScanOp scan = running.scan;
+  std::vector<std::string> names = f.texts(scan.getResults()), held;
+  std::string reducer = f.reducer(scan);
+  for (unsigned i = 0; i < scan.getNumResults(); ++i)
+    held.push_back(f.state(running.first + i));
+  NamedAttrList prefixes(f.reductionEntry(
+      names, reducer, {int64_t(scan.getDim())}, f.texts(scan.getOperands())));
+  prefixes.append("prefixes", b.getBoolAttr(true));
+  source.push_back(prefixes.getDictionary(b.getContext()));
+  outputs.push_back(b.entry({{"names", b.names(names)},
+                             {"reducer", b.getStringAttr(reducer)},
+                             {"state", b.names(held)}}));
+}
+
+/// What a reduction is, of the state after all segments.
+void CertificateMaker::addFinalisation(const Stage &stage) {
+  ReduceOp reduce = stage.reduce;
+  std::string name = f.value(reduce.getResult(0));
+  finalise.push_back(b.equation(name, f.stage(stage)));
+  for (unsigned i = 1; i < reduce.getNumResults(); ++i)
+    finalise.push_back(
+        b.equation(f.value(reduce.getResult(i)), f.state(stage.first + i)));
+  if (stage.count) {
+    Type type = getAccumulatorType(reduce.getOperand(0).getType());
+    f.addGuard(name,
+               constantText(getReducerIdentity(reduce.getReducer(), type)),
+               f.state(*stage.count) + " == 0");
   }
-  for (const Stage &s : d.stages) {
-    ReduceOp reduce = s.reduce;
-    std::string name = f.value(reduce.getResult(0));
-    finalise.push_back(b.equation(name, f.stage(s)));
-    for (unsigned i = 1; i < reduce.getNumResults(); ++i)
-      finalise.push_back(
-          b.equation(f.value(reduce.getResult(i)), f.state(s.first + i)));
-    if (s.count) {
-      Type type = getAccumulatorType(reduce.getOperand(0).getType());
-      f.addGuard(name,
-                 constantText(getReducerIdentity(reduce.getReducer(), type)),
-                 f.state(*s.count) + " == 0");
-    }
-  }
+}
+
+void CertificateMaker::addResults() {
   for (auto [i, v] :
        llvm::enumerate(cast<YieldOp>(body.getTerminator()).getValues()))
     results.push_back(b.equation("y" + std::to_string(i), f.value(v)));
-  for (const Rule &rule : d.rules)
-    rules.push_back(b.entry({{"kind", b.getStringAttr(spell(rule.kind))},
-                             {"text", b.getStringAttr(rule.text)}}));
+}
 
+DictionaryAttr CertificateMaker::assemble() {
   SmallVector<std::pair<StringRef, Attribute>> entries{
       {"basis", b.getArrayAttr(basis)},
       {"domain", dimsAttr(domain)},
@@ -136,6 +182,29 @@ DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
   if (!outputs.empty())
     entries.emplace_back("outputs", b.getArrayAttr(outputs));
   return b.entry(entries);
+}
+
+DictionaryAttr CertificateMaker::make() {
+  addDomain();
+  addInputs();
+  addState();
+  addPivots();
+  addSource();
+  for (const Stage &stage : d.stages)
+    addFinalisation(stage);
+  addResults();
+  for (const Rule &rule : d.rules)
+    rules.push_back(b.entry({{"kind", b.getStringAttr(spell(rule.kind))},
+                             {"text", b.getStringAttr(rule.text)}}));
+  return assemble();
+}
+
+DictionaryAttr redfuse::makeCertificate(CascadeOp cascade,
+                                        const Derivation &d) {
+  FailureOr<Roles> roles =
+      Roles::compute(cast<IndexProgramOpInterface>(*cascade), d.over);
+  assert(succeeded(roles) && "the cascade changed since it was analysed");
+  return CertificateMaker(cascade, d, *roles).make();
 }
 
 /// An entry of `basis` for people.
