@@ -86,115 +86,147 @@ static DictionaryAttr describeGroup(ArrayRef<Operation *> group) {
   return group.front()->getAttrOfType<DictionaryAttr>(kInfoAttr);
 }
 
-/// Moves a group into a kernel of its own and launches it where its last op
-/// stood.
-static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
-                             SymbolTable &symbols, ModuleOp module) {
-  MLIRContext *context = module.getContext();
-  Operation *last = group.back();
-  Location loc = group.front()->getLoc();
-  llvm::SmallPtrSet<Operation *, 4> members(group.begin(), group.end());
+namespace {
+/// Moves a group into a kernel of its own and launches it where its last op stood.
+class GroupOutline {
+public:
+  GroupOutline(ArrayRef<Operation *> group)
+      : group(group), members(group.begin(), group.end()),
+        loc(group.front()->getLoc()) {}
 
-  // Constants move in; everything else from outside becomes an argument. The
-  // destinations of a fold are its own: it starts from the identities.
+  void run(StringRef name, SymbolTable &symbols, ModuleOp module);
+
+private:
+  void use(Value v);
+  void findUses(Operation *op);
+  void findResults(Operation *op);
+  KernelOp makeKernel(OpBuilder &b, StringRef name);
+  void makeStates(OpBuilder &b, IndexProgramOpInterface program,
+                  unsigned numStates, IRMapping &mapping);
+  void moveSchedule(Operation *clone, KernelOp kernel);
+  void launch(OpBuilder &b, KernelOp kernel);
+
+  ArrayRef<Operation *> group;
+  llvm::SmallPtrSet<Operation *, 4> members;
+  Location loc;
+  /// What comes from outside: constants move in, everything else becomes an argument.
   llvm::SetVector<Value> inputs;
-  llvm::SetVector<Operation *> inside;
+  llvm::SetVector<Operation *> constants;
+  /// Destinations and results of the launch. The destinations of a fold are its own: it
+  /// starts from the identities, in tensors of these sizes.
   SmallVector<Value> inits, results;
-  auto use = [&](Value v) {
-    if (Operation *def = v.getDefiningOp()) {
-      if (members.contains(def))
-        return;
-      if (def->hasTrait<OpTrait::ConstantLike>() &&
-          !isa<ShapedType>(v.getType())) {
-        inside.insert(def);
-        return;
-      }
-    }
-    inputs.insert(v);
-  };
   DenseMap<Value, SmallVector<OpFoldResult>> stateSizes;
-  for (Operation *op : group) {
-    auto program = cast<IndexProgramOpInterface>(op);
-    for (Value v : program.getProgramInputs())
-      use(v);
-    for (Region &region : op->getRegions())
-      region.walk([&](Operation *inner) {
-        for (Value v : inner->getOperands())
-          if (!region.isAncestor(v.getParentRegion()))
-            use(v);
-      });
-    unsigned numStates = countInternal(op, group);
-    if (numStates != 0) {
-      OpBuilder b(op);
-      for (Value init : program.getProgramInits().take_front(numStates)) {
-        SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, init);
-        for (OpFoldResult size : sizes)
-          if (auto v = dyn_cast<Value>(size))
-            use(v);
-        stateSizes[init] = sizes;
-      }
+};
+} // namespace
+
+void GroupOutline::use(Value v) {
+  if (Operation *def = v.getDefiningOp()) {
+    if (members.contains(def))
+      return;
+    if (def->hasTrait<OpTrait::ConstantLike>() &&
+        !isa<ShapedType>(v.getType())) {
+      constants.insert(def);
+      return;
     }
-    llvm::append_range(inits, program.getProgramInits().drop_front(numStates));
-    llvm::append_range(results, op->getResults().drop_front(numStates));
   }
-  // Two destinations may be the same empty tensor, but are different buffers.
-  OpBuilder b(context);
-  b.setInsertionPointToEnd(module.getBody());
+  inputs.insert(v);
+}
+
+void GroupOutline::findUses(Operation *op) {
+  for (Value v : cast<IndexProgramOpInterface>(op).getProgramInputs())
+    use(v);
+  for (Region &region : op->getRegions())
+    region.walk([&](Operation *inner) {
+      for (Value v : inner->getOperands())
+        if (!region.isAncestor(v.getParentRegion()))
+          use(v);
+    });
+}
+
+void GroupOutline::findResults(Operation *op) {
+  auto program = cast<IndexProgramOpInterface>(op);
+  unsigned numStates = countInternal(op, group);
+  OpBuilder b(op);
+  for (Value init : program.getProgramInits().take_front(numStates)) {
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, init);
+    for (OpFoldResult size : sizes)
+      if (auto v = dyn_cast<Value>(size))
+        use(v);
+    stateSizes[init] = sizes;
+  }
+  llvm::append_range(inits, program.getProgramInits().drop_front(numStates));
+  llvm::append_range(results, op->getResults().drop_front(numStates));
+}
+
+/// The tensors in which the states of an op begin, where another one has not made them.
+void GroupOutline::makeStates(OpBuilder &b, IndexProgramOpInterface program,
+                              unsigned numStates, IRMapping &mapping) {
+  for (Value init : program.getProgramInits().take_front(numStates)) {
+    if (mapping.contains(init))
+      continue;
+    SmallVector<OpFoldResult> sizes;
+    for (OpFoldResult size : stateSizes[init])
+      sizes.push_back(isa<Value>(size) ? OpFoldResult(mapping.lookupOrDefault(
+                                             cast<Value>(size)))
+                                       : size);
+    Type element = cast<RankedTensorType>(init.getType()).getElementType();
+    Value empty = tensor::EmptyOp::create(b, loc, sizes, element);
+    // Sizes that fold to constants must not change the type.
+    if (empty.getType() != init.getType())
+      empty = tensor::CastOp::create(b, loc, init.getType(), empty);
+    mapping.map(init, empty);
+  }
+}
+
+/// The kernel has the schedule and the description of what it is made of.
+void GroupOutline::moveSchedule(Operation *clone, KernelOp kernel) {
+  clone->removeAttr(kInfoAttr);
+  clone->removeAttr(kPassAttr);
+  if (auto schedule = clone->getAttrOfType<ScheduleAttr>("schedule")) {
+    kernel.setScheduleAttr(schedule);
+    clone->removeAttr("schedule");
+  }
+}
+
+KernelOp GroupOutline::makeKernel(OpBuilder &b, StringRef name) {
   auto kernel = KernelOp::create(b, loc, name, inputs.size(),
                                  /*schedule=*/nullptr, describeGroup(group));
-  symbols.insert(kernel);
   Block *body = new Block;
   kernel.getBody().push_back(body);
   IRMapping mapping;
   for (Value v : inputs)
     mapping.map(v, body->addArgument(v.getType(), v.getLoc()));
+  // Two destinations may be the same empty tensor, but are different buffers.
   SmallVector<Value> destinations;
   for (Value v : inits)
     destinations.push_back(body->addArgument(v.getType(), v.getLoc()));
   b.setInsertionPointToStart(body);
-  for (Operation *op : inside)
+  for (Operation *op : constants)
     b.clone(*op, mapping);
   unsigned next = 0;
   for (Operation *op : group) {
     unsigned numStates = countInternal(op, group);
-    auto program = cast<IndexProgramOpInterface>(op);
-    for (Value init : program.getProgramInits().take_front(numStates)) {
-      if (mapping.contains(init))
-        continue;
-      SmallVector<OpFoldResult> sizes;
-      for (OpFoldResult size : stateSizes[init])
-        sizes.push_back(isa<Value>(size) ? OpFoldResult(mapping.lookupOrDefault(
-                                               cast<Value>(size)))
-                                         : size);
-      Type element = cast<RankedTensorType>(init.getType()).getElementType();
-      Value empty = tensor::EmptyOp::create(b, loc, sizes, element);
-      // Sizes that fold to constants must not change the type.
-      if (empty.getType() != init.getType())
-        empty = tensor::CastOp::create(b, loc, init.getType(), empty);
-      mapping.map(init, empty);
-    }
+    makeStates(b, cast<IndexProgramOpInterface>(op), numStates, mapping);
     Operation *clone = b.clone(*op, mapping);
     // By position: two destinations may have been the same empty tensor.
     for (OpOperand &init : llvm::drop_begin(
              cast<DestinationStyleOpInterface>(clone).getDpsInitsMutable(),
              numStates))
       init.set(destinations[next++]);
-    clone->removeAttr(kInfoAttr);
-    clone->removeAttr(kPassAttr);
-    if (auto schedule = clone->getAttrOfType<ScheduleAttr>("schedule")) {
-      kernel.setScheduleAttr(schedule);
-      clone->removeAttr("schedule");
-    }
+    moveSchedule(clone, kernel);
   }
   redfuse::YieldOp::create(b, loc, llvm::map_to_vector(results, [&](Value v) {
                              return mapping.lookup(v);
                            }));
+  return kernel;
+}
 
-  b.setInsertionPoint(last);
-  auto launch =
-      LaunchOp::create(b, loc, TypeRange(ValueRange(inits)),
-                       FlatSymbolRefAttr::get(context, kernel.getSymName()),
-                       inputs.getArrayRef(), inits);
+void GroupOutline::launch(OpBuilder &b, KernelOp kernel) {
+  b.setInsertionPoint(group.back());
+  auto launch = LaunchOp::create(
+      b, loc, TypeRange(ValueRange(inits)),
+      FlatSymbolRefAttr::get(b.getContext(), kernel.getSymName()),
+      inputs.getArrayRef(), inits);
   // What its elements are checked for counts where nobody reads them, too.
   if (kernel.walk([](cf::AssertOp) { return WalkResult::interrupt(); })
           .wasInterrupted())
@@ -203,7 +235,18 @@ static LogicalResult outline(ArrayRef<Operation *> group, StringRef name,
     from.replaceAllUsesWith(to);
   for (Operation *op : llvm::reverse(group))
     op->erase();
-  return success();
+}
+
+void GroupOutline::run(StringRef name, SymbolTable &symbols, ModuleOp module) {
+  for (Operation *op : group) {
+    findUses(op);
+    findResults(op);
+  }
+  OpBuilder b(module.getContext());
+  b.setInsertionPointToEnd(module.getBody());
+  KernelOp kernel = makeKernel(b, name);
+  symbols.insert(kernel);
+  launch(b, kernel);
 }
 
 namespace {
@@ -228,8 +271,7 @@ struct Outline : public redfuse::impl::OutlineBase<Outline> {
         if (failed(group))
           return signalPassFailure();
         std::string name = (func.getSymName() + "_" + Twine(i)).str();
-        if (failed(outline(*group, name, symbols, module)))
-          return signalPassFailure();
+        GroupOutline(*group).run(name, symbols, module);
       }
     }
   }
