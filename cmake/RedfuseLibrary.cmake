@@ -1,12 +1,13 @@
-# redfuse_library(DEPENDS <folder>... [ALONE <file>...])
+# redfuse_library([PLAIN] DEPENDS <folder>... [ALONE <file>...])
 #
 # The library of a folder of lib/: all its .cpp files, as objects of libRedfuse.
 # DEPENDS: the folders whose headers they may include (`tools/dev lint` holds that);
 # each must have been added before, so arrows go one way. ALONE: files that are not
 # joined with others where CMAKE_UNITY_BUILD is on, because they use a dialect whose
-# op names are those of others.
+# op names are those of others. PLAIN: files read few of MLIR's headers, and are compiled
+# while those are precompiled for the other folders, which takes one core a minute.
 function(redfuse_library)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "PLAIN" "" "DEPENDS;ALONE" ${ARGN})
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/lib ${CMAKE_CURRENT_SOURCE_DIR})
   get_property(before GLOBAL PROPERTY REDFUSE_FOLDERS)
   foreach(other ${ARG_DEPENDS})
@@ -37,5 +38,7 @@ function(redfuse_library)
   if(LLVM_ENABLE_ASSERTIONS)
     target_compile_options(${name} PRIVATE -UNDEBUG)
   endif()
-  redfuse_precompile(${name})
+  if(NOT ARG_PLAIN)
+    redfuse_precompile(${name})
+  endif()
 endfunction()
