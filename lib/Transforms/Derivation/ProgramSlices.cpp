@@ -9,6 +9,7 @@
 
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
+#include "redfuse/Dialect/Redfuse/Utils/TensorPart.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -314,15 +315,11 @@ LogicalResult SliceCloner::clone(Operation *op) {
     // The part of a constant that belongs to the chunk.
     StreamedAxis axis = *dim.find(result);
     Value whole = b.clone(*op)->getResult(0);
-    SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
-        strides(type.getRank(), b.getIndexAttr(1)), sizes;
-    for (int64_t size : type.getShape())
-      sizes.push_back(b.getIndexAttr(size));
-    offsets[axis.position] = scaled(offset, axis.scale);
-    sizes[axis.position] = lengthAt(axis);
+    OpFoldResult begin = scaled(offset, axis.scale);
+    TensorPart part(b, type, axis.position, begin, lengthAt(axis));
     usesOffset = true;
-    made = tensor::ExtractSliceOp::create(b, loc, type, whole, offsets, sizes,
-                                          strides);
+    made = tensor::ExtractSliceOp::create(b, loc, type, whole, part.offsets,
+                                          part.sizes, part.strides);
   } else {
     Operation *copy = b.clone(*op, mapping);
     copy->getResult(0).setType(type);

@@ -8,6 +8,7 @@
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Dialect/Redfuse/Utils/TensorPart.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -131,34 +132,6 @@ static std::optional<int64_t> findPlace(AffineExpr e, unsigned dim,
   return place.getValue();
 }
 
-namespace {
-/// Where a part of a tensor along one of its dims is.
-struct Part {
-  Part(OpBuilder &b, RankedTensorType type, unsigned along, int64_t begin,
-       int64_t extent)
-      : offsets(type.getRank(), b.getIndexAttr(0)),
-        strides(type.getRank(), b.getIndexAttr(1)) {
-    for (int64_t size : type.getShape())
-      sizes.push_back(b.getIndexAttr(size));
-    offsets[along] = b.getIndexAttr(begin);
-    sizes[along] = b.getIndexAttr(extent);
-  }
-
-  SmallVector<OpFoldResult> offsets, sizes, strides;
-};
-} // namespace
-
-/// A part of a tensor along one of its dims.
-static Value slice(RewriterBase &b, Location loc, Value tensor, unsigned along,
-                   int64_t begin, int64_t extent) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  if (begin == 0 && extent == type.getDimSize(along))
-    return tensor;
-  Part part(b, type, along, begin, extent);
-  return tensor::ExtractSliceOp::create(b, loc, tensor, part.offsets,
-                                        part.sizes, part.strides);
-}
-
 /// One side of a seam, written to its part of `inits`, which become what they are then.
 static CascadeOp makeSide(RewriterBase &b, CascadeOp op, Seam seam,
                           int64_t begin, int64_t extent,
@@ -180,7 +153,8 @@ static CascadeOp makeSide(RewriterBase &b, CascadeOp op, Seam seam,
         first =
             findPlace(place, seam.dim, begin, extent, type.getDimSize(along));
       if (first) {
-        inputs.back() = slice(b, loc, inputs.back(), along, *first, extent);
+        inputs.back() =
+            extractPart(b, loc, inputs.back(), along, *first, extent);
         place = dim;
       } else {
         place = simplifyAffineExpr(place.replace(dim, dim + begin),
@@ -193,7 +167,7 @@ static CascadeOp makeSide(RewriterBase &b, CascadeOp op, Seam seam,
   for (auto [init, map] :
        llvm::zip_equal(inits, ArrayRef(maps).drop_front(numInputs))) {
     along.push_back(*map.getResultPosition(dim));
-    outs.push_back(slice(b, loc, init, along.back(), begin, extent));
+    outs.push_back(extractPart(b, loc, init, along.back(), begin, extent));
   }
   auto made = CascadeOp::create(b, loc, ValueRange(outs).getTypes(), inputs,
                                 outs, b.getAffineMapArrayAttr(maps), nullptr);
@@ -225,7 +199,8 @@ static CascadeOp makeSide(RewriterBase &b, CascadeOp op, Seam seam,
   b.setInsertionPointAfter(made);
   for (auto [init, result, at] :
        llvm::zip_equal(inits, made->getResults(), along)) {
-    Part part(b, cast<RankedTensorType>(init.getType()), at, begin, extent);
+    TensorPart part(b, cast<RankedTensorType>(init.getType()), at, begin,
+                    extent);
     init = tensor::InsertSliceOp::create(b, loc, result, init, part.offsets,
                                          part.sizes, part.strides);
   }

@@ -10,6 +10,7 @@
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Dialect/Redfuse/Utils/TensorPart.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -213,21 +214,13 @@ Value LongSum::slice(RewriterBase &b, Value tensor, AffineMap map,
   if (!along)
     return tensor;
   auto type = cast<RankedTensorType>(tensor.getType());
-  int64_t rank = type.getRank(), extent = std::max<int64_t>(pieces, 1) * length;
-  SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)),
-      strides(rank, b.getIndexAttr(1)), sizes;
-  for (int64_t size : type.getShape())
-    sizes.push_back(b.getIndexAttr(size));
-  offsets[*along] = b.getIndexAttr(begin);
-  sizes[*along] = b.getIndexAttr(extent);
-  if (extent != type.getDimSize(*along))
-    tensor =
-        tensor::ExtractSliceOp::create(b, loc, tensor, offsets, sizes, strides);
+  tensor = extractPart(b, loc, tensor, *along, begin,
+                       std::max<int64_t>(pieces, 1) * length);
   if (pieces == 0)
     return tensor;
   SmallVector<ReassociationIndices> groups;
   SmallVector<int64_t> shape;
-  for (int64_t d = 0; d < rank; ++d) {
+  for (int64_t d = 0; d < type.getRank(); ++d) {
     groups.emplace_back(1, int64_t(shape.size()));
     if (d == int64_t(*along)) {
       groups.back().push_back(int64_t(shape.size()) + 1);

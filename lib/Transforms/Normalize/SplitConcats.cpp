@@ -6,6 +6,7 @@
 // and nothing is put together in memory.
 //
 //===----------------------------------------------------------------------===//
+#include "redfuse/Dialect/Redfuse/Utils/TensorPart.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -227,22 +228,15 @@ bool ConcatSplit::visitReshape(Op op) {
 /// Part of a tensor along one axis, without that axis if `isDropped`.
 Value ConcatSplit::sliceAlong(RewriterBase &b, Value v, int64_t axis,
                               int64_t offset, int64_t size, bool isDropped) {
+  if (!isDropped)
+    return extractPart(b, v.getLoc(), v, axis, offset, size);
   auto type = cast<RankedTensorType>(v.getType());
-  SmallVector<int64_t> shape(type.getShape()), left(type.getShape());
-  SmallVector<OpFoldResult> starts(shape.size(), b.getIndexAttr(0)),
-      steps(shape.size(), b.getIndexAttr(1)), lengths;
-  shape[axis] = size;
-  for (int64_t extent : shape)
-    lengths.push_back(b.getIndexAttr(extent));
-  starts[axis] = b.getIndexAttr(offset);
-  left[axis] = size;
-  if (isDropped)
-    left.erase(left.begin() + axis);
-  else if (size == type.getDimSize(axis))
-    return v;
+  SmallVector<int64_t> left(type.getShape());
+  left.erase(left.begin() + axis);
+  TensorPart part(b, type, axis, offset, size);
   return tensor::ExtractSliceOp::create(
       b, v.getLoc(), RankedTensorType::get(left, type.getElementType()), v,
-      starts, lengths, steps);
+      part.offsets, part.sizes, part.strides);
 }
 
 /// What an operand of an op is for one part.
