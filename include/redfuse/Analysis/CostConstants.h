@@ -213,11 +213,11 @@ inline constexpr double kSideOfTile = 64, kBlocksAtOnce = 4,
 /// in about 0.06.
 inline constexpr double kGatheredOfBlock = 1.3e9, kStagedOfRow = 2e8,
                         kSharedOfGathered = 32, kSharedOfStaged = 8;
-/// How many times faster pieces must be: the model is that rough. Estimated.
+/// How many times faster splits must be: the model is that rough. Estimated.
 inline constexpr double kLeastGain = 1.2;
-/// Elements of the sum that a piece has, at least. Estimated.
-inline constexpr double kLeastOfPiece = 256;
-/// The rate of the L2 cache, where sums of pieces stay, beside that of memory.
+/// Elements of the sum that a split has, at least. Estimated.
+inline constexpr double kLeastOfSplit = 256;
+/// The rate of the L2 cache, where sums of splits stay, beside that of memory.
 inline constexpr double kCacheRateOfSums = 1.6;
 
 //===----------------------------------------------------------------------===//

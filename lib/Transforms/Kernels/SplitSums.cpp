@@ -1,8 +1,8 @@
 //===- SplitSums.cpp - redfuse-split-sums ---------------------------------===//
 //
 // A product of few rows and columns with a long sum has few tiles of results, and the
-// blocks that may share a tile's sum are too few to keep memory busy. Cut into pieces, the
-// sum is a product for each piece, all at a time, whose results are added up.
+// blocks that may share a tile's sum are too few to keep memory busy. Cut into splits, the
+// sum is a product for each split, all at a time, whose results are added up.
 //
 //===----------------------------------------------------------------------===//
 #include "redfuse/Analysis/CostConstants.h"
@@ -40,17 +40,17 @@ public:
 
   /// Whether it can be cut.
   bool find();
-  /// Pieces that make it faster, 0 if none do.
-  int64_t choosePieces();
-  void split(RewriterBase &b, int64_t pieces);
+  /// Splits that make it faster, 0 if none do.
+  int64_t chooseSplits();
+  void split(RewriterBase &b, int64_t splits);
 
 private:
   bool isApart(Operation &inner) const;
   llvm::SetVector<Operation *> findNeeded(ArrayRef<Operation *> of) const;
-  CascadeOp makePart(RewriterBase &b, int64_t begin, int64_t pieces,
+  CascadeOp makePart(RewriterBase &b, int64_t begin, int64_t splits,
                      int64_t length);
   Value slice(RewriterBase &b, Value tensor, AffineMap map, int64_t begin,
-              int64_t pieces, int64_t length);
+              int64_t splits, int64_t length);
 
   CascadeOp op;
   const Chip &chip;
@@ -137,7 +137,7 @@ bool LongSum::find() {
          });
 }
 
-int64_t LongSum::choosePieces() {
+int64_t LongSum::chooseSplits() {
   Operation *mul = reduce.getOperand(0).getDefiningOp();
   double tiles = 1, products = 1, bytes = 0, results = 1, sums = 1;
   double rows[2] = {1, 1};
@@ -183,31 +183,31 @@ int64_t LongSum::choosePieces() {
       areStaged ? std::clamp(std::floor(kRowsAtOnce / read), 1.0, kBlocksAtOnce)
                 : kBlocksAtOnce;
   double most = atOnce * double(chip.units);
-  auto secondsOf = [&](double pieces) {
-    double rate = std::min(tiles * pieces, most) *
+  auto secondsOf = [&](double splits) {
+    double rate = std::min(tiles * splits, most) *
                   (areStaged ? kStagedOfRow * read : kGatheredOfBlock);
     return std::max(least, tiles * read * sums / rate);
   };
-  auto pieces =
-      int64_t(std::min(most / tiles, double(extents[dim]) / kLeastOfPiece));
-  if (pieces < 2)
+  auto splits =
+      int64_t(std::min(most / tiles, double(extents[dim]) / kLeastOfSplit));
+  if (splits < 2)
     return 0;
-  // Pieces of whole stages that leave no rest, if there are about as many.
-  for (int64_t even = pieces; 2 * even > pieces; --even)
+  // Splits of whole stages that leave no rest, if there are about as many.
+  for (int64_t even = splits; 2 * even > splits; --even)
     if (extents[dim] % (even * kStreamedProducts) == 0) {
-      pieces = even;
+      splits = even;
       break;
     }
-  double merged = 8.0 * double(pieces) * results /
+  double merged = 8.0 * double(splits) * results /
                       (kCacheRateOfSums * double(chip.bandwidth) * 1e9) +
                   2e-9 * double(chip.launchNs);
   double now = secondsOf(areStaged ? kSharedOfStaged : kSharedOfGathered);
-  return kLeastGain * (secondsOf(double(pieces)) + merged) < now ? pieces : 0;
+  return kLeastGain * (secondsOf(double(splits)) + merged) < now ? splits : 0;
 }
 
-/// What some pieces, or one without a dim of their own (0), read of a tensor.
+/// What some splits, or one without a dim of their own (0), read of a tensor.
 Value LongSum::slice(RewriterBase &b, Value tensor, AffineMap map,
-                     int64_t begin, int64_t pieces, int64_t length) {
+                     int64_t begin, int64_t splits, int64_t length) {
   Location loc = op.getLoc();
   std::optional<unsigned> along =
       map.getResultPosition(b.getAffineDimExpr(dim));
@@ -215,8 +215,8 @@ Value LongSum::slice(RewriterBase &b, Value tensor, AffineMap map,
     return tensor;
   auto type = cast<RankedTensorType>(tensor.getType());
   tensor = extractPart(b, loc, tensor, *along, begin,
-                       std::max<int64_t>(pieces, 1) * length);
-  if (pieces == 0)
+                       std::max<int64_t>(splits, 1) * length);
+  if (splits == 0)
     return tensor;
   SmallVector<ReassociationIndices> groups;
   SmallVector<int64_t> shape;
@@ -224,7 +224,7 @@ Value LongSum::slice(RewriterBase &b, Value tensor, AffineMap map,
     groups.emplace_back(1, int64_t(shape.size()));
     if (d == int64_t(*along)) {
       groups.back().push_back(int64_t(shape.size()) + 1);
-      llvm::append_values(shape, pieces, length);
+      llvm::append_values(shape, splits, length);
     } else {
       shape.push_back(type.getDimSize(d));
     }
@@ -233,11 +233,11 @@ Value LongSum::slice(RewriterBase &b, Value tensor, AffineMap map,
                                        groups);
 }
 
-/// The sums of pieces, whose number is the first dim, or of one piece, without (0).
-CascadeOp LongSum::makePart(RewriterBase &b, int64_t begin, int64_t pieces,
+/// The sums of splits, whose number is the first dim, or of one split, without (0).
+CascadeOp LongSum::makePart(RewriterBase &b, int64_t begin, int64_t splits,
                             int64_t length) {
   Location loc = op.getLoc();
-  int64_t shift = pieces > 0 ? 1 : 0;
+  int64_t shift = splits > 0 ? 1 : 0;
   unsigned numDims = unsigned(extents.size()) + unsigned(shift);
   SmallVector<AffineExpr> dims;
   for (unsigned d = 0; d < extents.size(); ++d)
@@ -252,10 +252,10 @@ CascadeOp LongSum::makePart(RewriterBase &b, int64_t begin, int64_t pieces,
       continue;
     unsigned i = argument.getArgNumber();
     inputs.push_back(
-        slice(b, op.getInputs()[i], maps[i], begin, pieces, length));
+        slice(b, op.getInputs()[i], maps[i], begin, splits, length));
     SmallVector<AffineExpr> places;
     for (AffineExpr e : maps[i].getResults()) {
-      if (pieces > 0 && e == b.getAffineDimExpr(dim))
+      if (splits > 0 && e == b.getAffineDimExpr(dim))
         places.push_back(b.getAffineDimExpr(0));
       places.push_back(e.replaceDims(dims));
     }
@@ -264,8 +264,8 @@ CascadeOp LongSum::makePart(RewriterBase &b, int64_t begin, int64_t pieces,
   }
   SmallVector<int64_t> shape, over, into;
   SmallVector<AffineExpr> places;
-  if (pieces > 0) {
-    shape.push_back(pieces);
+  if (splits > 0) {
+    shape.push_back(splits);
     places.push_back(b.getAffineDimExpr(0));
     into.push_back(0);
   }
@@ -298,13 +298,13 @@ CascadeOp LongSum::makePart(RewriterBase &b, int64_t begin, int64_t pieces,
     if (!isCut)
       continue;
     Value place = index;
-    if (pieces > 0) {
-      Value piece =
+    if (splits > 0) {
+      Value which =
           IndexOp::create(b, loc, b.getIndexType(), b.getI64IntegerAttr(0));
       place = arith::AddIOp::create(
           b, loc, place,
           arith::MulIOp::create(
-              b, loc, piece, arith::ConstantIndexOp::create(b, loc, length)));
+              b, loc, which, arith::ConstantIndexOp::create(b, loc, length)));
     }
     if (begin > 0)
       place = arith::AddIOp::create(
@@ -319,18 +319,18 @@ CascadeOp LongSum::makePart(RewriterBase &b, int64_t begin, int64_t pieces,
   return made;
 }
 
-void LongSum::split(RewriterBase &b, int64_t pieces) {
+void LongSum::split(RewriterBase &b, int64_t splits) {
   Location loc = op.getLoc();
   b.setInsertionPoint(op);
   // Whole stages of matrix units.
-  int64_t extent = extents[dim], length = extent / pieces;
+  int64_t extent = extents[dim], length = extent / splits;
   if (length >= kStreamedProducts)
     length = length / kStreamedProducts * kStreamedProducts;
-  pieces = extent / length;
-  SmallVector<CascadeOp, 2> parts{makePart(b, 0, pieces, length)};
-  if (int64_t done = pieces * length; done < extent)
+  splits = extent / length;
+  SmallVector<CascadeOp, 2> parts{makePart(b, 0, splits, length)};
+  if (int64_t done = splits * length; done < extent)
     parts.push_back(makePart(b, done, 0, extent - done));
-  // The pieces' dim, then those of the results.
+  // The splits' dim, then those of the results.
   unsigned numDims = unsigned(reduce.getInto().size()) + 1;
   SmallVector<AffineExpr> dims(extents.size(), b.getAffineConstantExpr(0)),
       ofResult;
@@ -410,8 +410,8 @@ struct SplitSums : public redfuse::impl::SplitSumsBase<SplitSums> {
       LongSum sum(op, *chip);
       if (!sum.find())
         continue;
-      if (int64_t pieces = sum.choosePieces())
-        sum.split(b, pieces);
+      if (int64_t splits = sum.chooseSplits())
+        sum.split(b, splits);
     }
   }
 };

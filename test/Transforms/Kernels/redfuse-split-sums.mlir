@@ -4,7 +4,7 @@
 #y = affine_map<(i, j, k) -> (k, j)>
 #z = affine_map<(i, j, k) -> (i, j)>
 
-// One tile of results: 512 pieces, each a product, are added up by another cascade.
+// One tile of results: 512 splits, each a product, are added up by another cascade.
 // CHECK-DAG: #[[X:.*]] = affine_map<(d0, d1, d2, d3) -> (d1, d0, d3)>
 // CHECK-DAG: #[[Y:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
 // CHECK-DAG: #[[Z:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
@@ -42,7 +42,7 @@ func.func @even(%x: tensor<32x131072xbf16>, %y: tensor<131072x32xbf16>, %e: tens
 #b = affine_map<(i, j, k) -> (j)>
 #z = affine_map<(i, j, k) -> (i, j)>
 
-// What is left of a prime extent is a product of its own, from where the pieces end. The
+// What is left of a prime extent is a product of its own, from where the splits end. The
 // place along the sum is that of the whole; a bias and a place of the result are used behind it.
 // CHECK-DAG: #[[B:.*]] = affine_map<(d0, d1, d2) -> (d2)>
 // CHECK-LABEL: func.func @prime
@@ -50,7 +50,7 @@ func.func @even(%x: tensor<32x131072xbf16>, %y: tensor<131072x32xbf16>, %e: tens
 // CHECK: tensor.extract_slice %[[A]][0, 0] [[[DONE:[0-9]+]], 24] [1, 1]
 // CHECK: tensor.expand_shape %{{.*}} {{\[\[0, 1\], \[2\]\]}}
 // CHECK: redfuse.cascade
-// CHECK: %[[PIECE:.*]] = redfuse.index 0
+// CHECK: %[[SPLIT:.*]] = redfuse.index 0
 // CHECK: tensor.extract_slice %[[A]][[[DONE]], 0] [{{[0-9]+}}, 24] [1, 1]
 // CHECK: redfuse.cascade {{.*}} outs(%{{.*}} : tensor<24x40xf32>)
 // CHECK: arith.addi %{{.*}}, %c[[DONE]] : index

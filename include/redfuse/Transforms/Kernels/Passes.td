@@ -249,9 +249,9 @@ def SplitSums : Pass<"redfuse-split-sums"> {
   let description = [{
     A product of few rows and columns has few tiles of results, and a long sum keeps the blocks
     that may share a tile waiting for memory one step after another. Where more blocks take less
-    time, with what adding up takes, the sum is cut: the product has a dim more, the pieces', and
+    time, with what adding up takes, the sum is cut: the product has a dim more, the splits', and
     a cascade behind it adds those up and does what was done with the sum. What does not fill
-    a piece is a product of its own. Operands are sliced and expanded, which moves no data. This
+    a split is a product of its own. Operands are sliced and expanded, which moves no data. This
     changes the order in which floats are added, so it is not for the option `strict`.
 
     Before:
