@@ -68,6 +68,10 @@ std::string redfuse::listChips(llvm::StringRef family) {
   return llvm::join(names, ", ");
 }
 
+int64_t redfuse::getBlockSharedBytes(const Chip &chip) {
+  return chip.sharedBytes ? chip.sharedBytes - kReservedSharedBytes : 0;
+}
+
 int64_t redfuse::getLeastSharedBytes(const Chip &chip) {
   int64_t least = chip.sharedBytes;
   for (const Chip &other : kChips)

@@ -77,6 +77,11 @@ inline constexpr int64_t kMostClusterBlocks = 8;
 /// `chip` runs on: those of its major version, from its minor version on.
 int64_t getLeastSharedBytes(const Chip &chip);
 
+/// What a block does not get of a multiprocessor's shared memory, in bytes.
+inline constexpr int64_t kReservedSharedBytes = 1024;
+/// Bytes of shared memory that a block may have; 0 where that is not known.
+int64_t getBlockSharedBytes(const Chip &chip);
+
 } // namespace redfuse
 
 #endif // REDFUSE_SUPPORT_CHIPS_H

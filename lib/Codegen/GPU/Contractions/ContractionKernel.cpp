@@ -3,8 +3,6 @@
 #include "ContractionBlock.h"
 #include "ContractionBoxes.h"
 
-#include "redfuse/Codegen/GPU/Target/MatrixTarget.h"
-
 using namespace mlir;
 using namespace redfuse;
 

@@ -11,7 +11,7 @@
 
 #include "redfuse/Codegen/Common/KernelGenerator.h"
 #include "redfuse/Codegen/GPU/Common/Ptx.h"
-#include "redfuse/Codegen/GPU/Target/MatrixTarget.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixTarget.h"
 
 namespace redfuse {
 

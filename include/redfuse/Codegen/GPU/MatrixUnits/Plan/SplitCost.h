@@ -7,7 +7,7 @@
 #ifndef REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_SPLITCOST_H
 #define REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_SPLITCOST_H
 
-#include "redfuse/Codegen/GPU/Target/MatrixTarget.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixTarget.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"

@@ -3,7 +3,8 @@
 // What plans are chosen by, and limits of the code that is made. Each with its unit
 // and its meaning. docs/design/gpu-matrix-units.md says what was measured, section by
 // section, docs/benchmarks/results-gpu.md ("Attention", "Attention operators",
-// "Decoding", "Matrix instructions of warps") what the kernels reach. All on an H200.
+// "Decoding", "Matrix instructions of warps") what the kernels reach. On an H200, if
+// no other GPU is named; what neither page nor comment measures is an estimate.
 //
 //===----------------------------------------------------------------------===//
 #ifndef REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_TUNING_H
@@ -17,6 +18,12 @@ namespace redfuse {
 // What fits ("What fits")
 //===----------------------------------------------------------------------===//
 
+/// Bytes of a block's shared memory that tiles do not get: barriers, and where tiles are
+/// aligned to the period of the swizzle; the same of warps that copy rows. Estimated.
+inline constexpr int64_t kBesidesTiles = 3 * 1024, kBesidesRows = 256;
+/// Registers of 32 bits of a thread for fragments: 255 are the hardware's limit, the
+/// rest is for addresses and temporaries. Estimated.
+inline constexpr int64_t kFragmentRegisters = 200;
 /// The longest sum whose left operand fits registers.
 inline constexpr int64_t kMaxRegisterSum = 128;
 /// The narrowest products that blocks share for want of tiles: less of a product would be

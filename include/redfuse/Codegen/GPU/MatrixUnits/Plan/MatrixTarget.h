@@ -4,8 +4,8 @@
 // does not: they are the same for all targets here.
 //
 //===----------------------------------------------------------------------===//
-#ifndef REDFUSE_CODEGEN_GPU_TARGET_MATRIXTARGET_H
-#define REDFUSE_CODEGEN_GPU_TARGET_MATRIXTARGET_H
+#ifndef REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_MATRIXTARGET_H
+#define REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_MATRIXTARGET_H
 
 #include "redfuse/Support/Chips.h"
 
@@ -32,12 +32,9 @@ struct MatrixTarget {
   int64_t loaderWarps() const { return hasWgmma ? 4 : 0; }
 };
 
-/// Bytes of shared memory that a block may have; 0 where that is not known.
-int64_t getBlockSharedBytes(const Chip &chip);
-
 /// Of an architecture, if one is known and there is a generator for its matrix units.
 std::optional<MatrixTarget> findMatrixTarget(const Chip *chip);
 
 } // namespace redfuse
 
-#endif // REDFUSE_CODEGEN_GPU_TARGET_MATRIXTARGET_H
+#endif // REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_MATRIXTARGET_H
