@@ -1,5 +1,6 @@
 //===- FusionSpace.cpp - one iteration space for several cascades ---------===//
 #include "redfuse/Analysis/FusionSpace.h"
+#include "redfuse/Analysis/CostConstants.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -7,10 +8,6 @@
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Places at which ops are needed before those that are one have been found: as
-/// many comparisons are its square.
-static constexpr size_t kMostInstances = 640;
 
 namespace {
 /// Finds the space. Variables form classes (union-find); instances of one op at

@@ -1,7 +1,7 @@
 //===- CostConstants.h - numbers of the cost model --------------*- C++ -*-===//
 //
-// What fusion (FusionCost, redfuse-fuse) and schedules (ScheduleChoice) are chosen
-// by, beside what `redfuse.target` says of the machine. Each with its unit, its
+// What lib/Analysis and lib/Transforms choose by (fusion, schedules, what is cut, copied
+// or selected), beside what `redfuse.target` says of the machine. Each with its unit, its
 // meaning, and where it comes from: "measured" names the page or program that
 // measured it, "estimated" was set by reasoning and has held in the benchmarks.
 //
@@ -9,9 +9,13 @@
 #ifndef REDFUSE_ANALYSIS_COSTCONSTANTS_H
 #define REDFUSE_ANALYSIS_COSTCONSTANTS_H
 
+#include <cstddef>
 #include <cstdint>
 
 namespace redfuse {
+
+/// Elements that a dynamic extent counts as. Estimated.
+inline constexpr int64_t kDynamicExtent = 1024;
 
 //===----------------------------------------------------------------------===//
 // Work: additions
@@ -73,6 +77,50 @@ inline constexpr double kMostRecompute = 1.1, kMostMoreRecompute = 1.01;
 inline constexpr unsigned kMostReductions = 24, kMostOperations = 256,
                           kMostInputs = 64;
 
+/// Readers of a tensor that do not fit into a group, after which no more are tried for it;
+/// one that was tried how it would run counts as so many, as that takes longer. Estimated:
+/// what hundreds read (a table of angles) has readers that never fit.
+inline constexpr unsigned kMostMisses = 32, kMissesOfTrial = 16;
+/// Ops that are looked at, and cascades that are told, in saying what stands between two
+/// cascades. Estimated.
+inline constexpr unsigned kMostVisited = 64, kMostReported = 4;
+/// Places at which ops are needed before those that are one have been found: as many
+/// comparisons are its square. Estimated.
+inline constexpr size_t kMostInstances = 640;
+
+//===----------------------------------------------------------------------===//
+// Programs: what is rewritten before it is fused (redfuse-normalize)
+//===----------------------------------------------------------------------===//
+
+/// Elements that stand beside a long tensor in a concatenation, for it to be split: each is
+/// an operation of its own. Estimated.
+inline constexpr int64_t kMostElementsBeside = 8;
+/// Parts of a concatenation that becomes one op: every element reads from all of them.
+/// Estimated.
+inline constexpr unsigned kMostParts = 8;
+/// Updates of a scatter from which on they are sorted by their places, rather than one made
+/// after another; and those of a chunk, after each of which a thread waits for memory.
+/// Estimated.
+inline constexpr int64_t kLeastGroupedUpdates = 256, kUpdateChunk = 64;
+
+//===----------------------------------------------------------------------===//
+// Dims that are taken as one (redfuse-collapse-dims)
+//===----------------------------------------------------------------------===//
+
+/// Dims of a reduction from which on neighbours are taken as one. Estimated.
+inline constexpr unsigned kManyDims = 6;
+/// The use of threads along short rows, beside that along what they are part of, from which
+/// on they stay as they are. Estimated.
+inline constexpr double kLeastBetter = 0.7;
+
+//===----------------------------------------------------------------------===//
+// Loops that write into one tensor after another (redfuse-cut-carried)
+//===----------------------------------------------------------------------===//
+
+/// Steps of upstream's analysis of buffers that a loop or branch adds to a chain, which has
+/// uses within it, and an op that writes into a tensor. Estimated.
+inline constexpr int64_t kStepsOfRegions = 4, kStepsOfWrites = 1;
+
 //===----------------------------------------------------------------------===//
 // Schedules: tiles
 //===----------------------------------------------------------------------===//
@@ -93,9 +141,9 @@ inline constexpr int64_t kTapElements = 96, kTapResults = 8, kMostTaps = 128,
                          kTapThreads = 256;
 /// Channels that such a window has at most, which are summed as its taps are. Estimated.
 inline constexpr double kMostChannels = 8;
-/// Elements of a GPU's tile along neighbours in memory: two lines of 128 bytes in f32.
+/// Elements of a GPU's tile along neighbours in memory: two lines of 128 bytes in f32. Estimated.
 inline constexpr int64_t kGpuLine = 64;
-/// The same where rows begin in the middle of sectors, which tiles beside share.
+/// The same where rows begin in the middle of sectors, which tiles beside share. Estimated.
 inline constexpr int64_t kGpuUnalignedLine = 128;
 /// Bytes that a GPU's memory moves at least, and that its caches look up at a time; and
 /// lines of a tile along the second of two dims, where tensors are contiguous along
@@ -107,7 +155,7 @@ inline constexpr int64_t kGpuSectorBytes = 32, kGpuLineBytes = 128,
 /// 4096, 25 with 16384.
 inline constexpr double kColumnTile = 4096;
 /// Rows of a block of a CPU that folds each, so that it may do so together
-/// (lib/Codegen/CPU/Tuning.h).
+/// (lib/Codegen/CPU/Tuning.h, which says what was measured).
 inline constexpr double kRowTile = 8;
 /// Blocks for each unit that tiles are halved for, to even out their lengths.
 /// Estimated.
@@ -126,7 +174,7 @@ inline constexpr int64_t kStreamedProducts = 128, kStreamedElements = 4096,
 inline constexpr double kKeptShareOfL2 = 1.0 / 8, kRereadOfL2 = 4;
 /// Elements of a tensor that the threads of a GPU's block hold, to read them once;
 /// and where nothing reads them twice. 16384 of f32 are a quarter of a
-/// multiprocessor's registers (lib/Codegen/GPU/Registers/Tuning.h).
+/// multiprocessor's registers (lib/Codegen/GPU/Registers/Tuning.h). Estimated.
 inline constexpr double kHeldElements = 16384, kSingleElements = 4096;
 /// Rows of a tile of results of which every input has either rows or columns; and rows of
 /// a product, at most, that are one tile of threads where matrix units cannot take it.
@@ -135,7 +183,8 @@ inline constexpr int64_t kSharedRows = 8;
 inline constexpr double kFewRows = 8;
 /// Columns that a row of a GPU's matrix units has at most: one `wgmma` has no more.
 inline constexpr double kMatrixColumns = 256;
-/// Rows of the smallest tile of a chain of products on a GPU's matrix units.
+/// Rows of the smallest tile of a chain of products on a GPU's matrix units: those of one
+/// `wgmma`.
 inline constexpr double kMatrixRows = 64;
 /// Bytes that a split should have on a GPU, to be worth a block. Estimated.
 inline constexpr double kSplitBytes = 8192;
@@ -156,6 +205,27 @@ inline constexpr int64_t kPieceElements = 8192, kLeastPieces = 16;
 /// Operations of a point, and launches that a split must save on a CPU, where it
 /// takes two more. Estimated.
 inline constexpr double kPointOperations = 8, kSplitLaunches = 8;
+
+//===----------------------------------------------------------------------===//
+// Selections: sorts, top-k (redfuse-normalize-selections)
+//===----------------------------------------------------------------------===//
+
+/// Ranks that a sorted list, in which each element is inserted, has at most; on a
+/// GPU, where a lane of a warp has a rank. Of so few most elements are compared with
+/// the last one alone. Estimated.
+inline constexpr int64_t kMostInsertedRanks = 16, kMostWarpRanks = 32;
+/// Elements of which a warp finds one rank after another at a time, and what it takes
+/// for a rank, in nanoseconds. Measured: 16 of 8 rows of 2^20 in 1.4 ms on an H200.
+inline constexpr double kInsertedElements = 512, kInsertedRankNs = 40;
+/// What a block takes to select from a row, and for each element of it, in
+/// nanoseconds. Estimated: two sorts of 1024 elements; an element read twice at the
+/// rate of one multiprocessor.
+inline constexpr double kSelectionNs = 20000, kSelectedElementNs = 0.08;
+/// Where rows are fewer than a GPU's multiprocessors, blocks select from pieces of them,
+/// and then from what these have given: pieces of a row at least, for which two more
+/// launches pay, elements of a piece at least, and for each rank. Estimated.
+inline constexpr int64_t kLeastSelectedPieces = 4, kLeastSelectedPiece = 8192,
+                         kPieceOfRank = 16;
 
 //===----------------------------------------------------------------------===//
 // Copies of a product's operands (redfuse-prepack-operands), on GPUs
@@ -187,11 +257,11 @@ inline constexpr double kWarpRagged16 = 48e12;
 /// The same of those whose rows begin at multiples of 16 bytes, but not of lines: a tile
 /// has two lines for each of its rows' 128 bytes, more than the L2 cache gives in its time.
 /// Measured there: 2402 x 8064 x 7224 in 0.72 ms, with 7232 in 0.41. And sums from which on
-/// copies have whole lines.
+/// copies have whole lines; that is estimated.
 inline constexpr double kUnitSkewed16 = 190e12;
 inline constexpr int64_t kLeastOfLines = 256;
 /// The length of a sum with zeros behind it beside its own, at most: the units multiply
-/// those, too.
+/// those, too. Estimated.
 inline constexpr int64_t kMostPadded = 2;
 /// Bytes of memory that a copy moves in a second, and seconds that a launch more takes.
 /// Measured there, too.
@@ -203,7 +273,8 @@ inline constexpr double kCopiedBytesOfSecond = 2e12, kLaunchOfCopy = 3e-6;
 
 /// Rows and columns of a tile of results, and blocks that a multiprocessor has at a time, at
 /// most. Of 16-bit floats that tensor maps bring to stages of shared memory tiles have as
-/// many rows as this, or twice as many columns; and together so many of both.
+/// many rows as this, or twice as many columns; and together so many of both. From the shapes in
+/// Codegen/GPU/Contractions/Tuning.h.
 inline constexpr double kSideOfTile = 64, kBlocksAtOnce = 4,
                         kSideOfStaged = 128, kRowsAtOnce = 430;
 /// Elements of operands that a block takes in a second: by threads, and by tensor maps,
@@ -217,7 +288,7 @@ inline constexpr double kGatheredOfBlock = 1.3e9, kStagedOfRow = 2e8,
 inline constexpr double kLeastGain = 1.2;
 /// Elements of the sum that a split has, at least. Estimated.
 inline constexpr double kLeastOfSplit = 256;
-/// The rate of the L2 cache, where sums of splits stay, beside that of memory.
+/// The rate of the L2 cache, where sums of splits stay, beside that of memory. Estimated.
 inline constexpr double kCacheRateOfSums = 1.6;
 
 //===----------------------------------------------------------------------===//

@@ -47,9 +47,6 @@ struct GroupCost {
   double times = 1;
 };
 
-/// A dynamic extent counts as this many.
-inline constexpr int64_t kDynamicExtent = 1024;
-
 /// What a group costs. Threads do those sums of products of 16-bit floats that are in
 /// `scalar`, unless they are alone.
 GroupCost getGroupCost(const FusionSpace &space, TargetAttr target,

@@ -5,6 +5,8 @@
 // bits. The scratch has two halves, between which the sort moves them.
 //
 //===----------------------------------------------------------------------===//
+#include "Tuning.h"
+
 #include "redfuse/Codegen/Common/OrderedWords.h"
 #include "redfuse/Codegen/Passes.h"
 #include "redfuse/Dialect/Redfuse/IR/Selection.h"
@@ -23,11 +25,8 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
-/// Values that a digit of the sort has; words that are sorted by insertion at most.
-static constexpr int64_t kDigits = 256, kDigitBits = 8, kInsertedWords = 24;
-/// Words of scratch for each rank, and at least: the less often it is full, the more of
-/// the row is only compared with the last rank.
-static constexpr int64_t kScratchOfRank = 4, kLeastScratch = 512;
+/// Values that a digit of the sort has, and its bits.
+static constexpr int64_t kDigits = 256, kDigitBits = 8;
 
 namespace {
 /// Builds the function of one op.

@@ -47,6 +47,16 @@ inline constexpr unsigned kRegistersOfOneRow = 8;
 inline constexpr int64_t kEvenTiles = 4;
 
 //===----------------------------------------------------------------------===//
+// Selections (SelectionsToCPU.cpp). All are estimated
+//===----------------------------------------------------------------------===//
+
+/// Words that are sorted by insertion, at most.
+inline constexpr int64_t kInsertedWords = 24;
+/// Words of scratch for each rank, and at least: the less often it is full, the more of
+/// the row is only compared with the last rank.
+inline constexpr int64_t kScratchOfRank = 4, kLeastScratch = 512;
+
+//===----------------------------------------------------------------------===//
 // Products of packed operands (PackedPlan.cpp)
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,5 @@
 //===- CutCarried.cpp - redfuse-cut-carried: long chains of loops ---------===//
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -19,14 +20,12 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
-/// A loop or branch has uses within it, an op that writes into a tensor is one.
-static constexpr int64_t kOfRegions = 4, kOfWrites = 1;
-
 /// What an op adds to the chain of those that may have one buffer.
 static int64_t weightOf(Operation *op) {
   if (isa<RegionBranchOpInterface, scf::ForallOp>(op))
-    return kOfRegions;
-  return isa<DestinationStyleOpInterface, tensor::InsertOp>(op) ? kOfWrites : 0;
+    return kStepsOfRegions;
+  return isa<DestinationStyleOpInterface, tensor::InsertOp>(op) ? kStepsOfWrites
+                                                                : 0;
 }
 
 namespace {

@@ -1,6 +1,7 @@
 //===- Fuse.cpp - which cascades become one kernel ------------------------===//
 #include "FusionPlanner.h"
 
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Analysis/StreamedDim.h"
 #include "redfuse/Analysis/TileProgram.h"
@@ -451,9 +452,6 @@ void Planner::growBesideEachOther() {
     };
     if (!groups[a])
       continue;
-    // What hundreds read (a table of angles) has readers that never fit; a trial
-    // takes longer to tell it.
-    constexpr unsigned kMostMisses = 32, kMissesOfTrial = 16;
     unsigned misses = 0;
     for (std::optional<unsigned> b = nextAfter(a); b && misses < kMostMisses;
          b = nextAfter(*b))
@@ -569,7 +567,6 @@ void Planner::grow(RewriterBase &rewriter) {
 /// no cascade itself: the nearest, as behind hundreds of ops that hand on a tensor
 /// there are hundreds of cascades.
 void Planner::reportBetween(CascadeOp consumer) {
-  constexpr unsigned kVisited = 64, kReported = 4;
   llvm::SmallPtrSet<Operation *, 8> seen;
   SmallVector<std::pair<Operation *, Operation *>>
       list; // op, first of its kind
@@ -583,8 +580,8 @@ void Planner::reportBetween(CascadeOp consumer) {
   };
   addOperands(consumer, nullptr);
   unsigned reported = 0;
-  for (unsigned i = 0; i < list.size() && i < kVisited && reported < kReported;
-       ++i) {
+  for (unsigned i = 0;
+       i < list.size() && i < kMostVisited && reported < kMostReported; ++i) {
     auto [op, first] = list[i];
     if (!isa<CascadeOp>(op)) {
       // Destinations have no values.

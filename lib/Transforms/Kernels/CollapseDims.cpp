@@ -4,6 +4,7 @@
 // cascades.
 //
 //===----------------------------------------------------------------------===//
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/TileProgram.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
@@ -22,11 +23,6 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
-/// Dims of a reduction from which on neighbours are taken as one.
-static constexpr unsigned kManyDims = 6;
-/// The use of threads along short rows, beside that along what they are part of, from which
-/// on they stay as they are. Estimated.
-static constexpr double kLeastBetter = 0.7;
 /// Rows of one matrix instruction of a warpgroup.
 static constexpr int64_t kTileRows = 64;
 

@@ -15,6 +15,7 @@
 #include "GroupUpdates.h"
 
 #include "NormalizeCommon.h"
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Dialect/Redfuse/IR/Selection.h"
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
@@ -22,14 +23,11 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using redfuse::kLeastGroupedUpdates;
+using redfuse::kUpdateChunk;
 using redfuse::tm_tensor::ScatterOp;
 
 namespace {
-
-/// Updates below which a thread takes one after another sooner than a sort does.
-constexpr int64_t kLeastGrouped = 256;
-/// Of a chunk. A thread waits for memory at each.
-constexpr int64_t kChunk = 64;
 
 /// What the region of a scatter combines by.
 struct Combination {
@@ -264,9 +262,9 @@ Value Grouping::fold(Value older, Value low, Value high, Value column) {
 
 /// What each chunk begins with, if that is of a place that began before.
 Value Grouping::makeHeads(Value keys, Value starts) {
-  int64_t chunks = llvm::divideCeil(count, kChunk);
+  int64_t chunks = llvm::divideCeil(count, kUpdateChunk);
   return fill({chunks, width}, combination.type, [&](ValueRange at) -> Value {
-    Value low = arith::MulIOp::create(b, loc, at[0], number(kChunk));
+    Value low = arith::MulIOp::create(b, loc, at[0], number(kUpdateChunk));
     Value key = readIndex(keys, low);
     // What is outside of the output is of no place.
     Value place = arith::MinUIOp::create(b, loc, key, number(places - 1));
@@ -274,7 +272,7 @@ Value Grouping::makeHeads(Value keys, Value starts) {
     Value next = arith::AddIOp::create(b, loc, place, number(1));
     Value end = arith::MinUIOp::create(
         b, loc, readIndex(starts, next),
-        arith::AddIOp::create(b, loc, low, number(kChunk)));
+        arith::AddIOp::create(b, loc, low, number(kUpdateChunk)));
     Value isHead = compare(arith::CmpIPredicate::ult, start, low);
     end = arith::SelectOp::create(b, loc, isHead, end, low);
     Value first = readUpdate(low, at[1]);
@@ -299,15 +297,17 @@ Value Grouping::build() {
         scf::IfOp::create(b, loc, element, isAny, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(found.thenBlock());
-    Value chunk = arith::DivUIOp::create(b, loc, low, number(kChunk));
+    Value chunk = arith::DivUIOp::create(b, loc, low, number(kUpdateChunk));
     Value after = arith::AddIOp::create(b, loc, chunk, number(1));
     Value end = arith::MinUIOp::create(
-        b, loc, high, arith::MulIOp::create(b, loc, after, number(kChunk)));
+        b, loc, high,
+        arith::MulIOp::create(b, loc, after, number(kUpdateChunk)));
     Value made = combination.combine(b, loc, combination.widen(b, loc, old),
                                      readUpdate(low, at[1]));
     made =
         fold(made, arith::AddIOp::create(b, loc, low, number(1)), end, at[1]);
-    Value chunks = arith::CeilDivUIOp::create(b, loc, high, number(kChunk));
+    Value chunks =
+        arith::CeilDivUIOp::create(b, loc, high, number(kUpdateChunk));
     auto rest = scf::ForOp::create(
         b, loc, after, chunks, number(1), ValueRange(made),
         [&](OpBuilder &inner, Location, Value j, ValueRange carried) {
@@ -349,7 +349,8 @@ FailureOr<Value> redfuse::groupUpdates(ScatterOp op,
   auto updates = cast<RankedTensorType>(op.getInputs()[0].getType());
   int64_t first = op.getFirstSliceDim();
   if (!output.hasStaticShape() || !updates.hasStaticShape() ||
-      output.getNumElements() == 0 || updates.getDimSize(0) < kLeastGrouped)
+      output.getNumElements() == 0 ||
+      updates.getDimSize(0) < kLeastGroupedUpdates)
     return rewriter.notifyMatchFailure(op, "few updates, or unknown extents");
   if (output.getShape().drop_front(first) != updates.getShape().drop_front() ||
       int64_t(op.getDimensionMap().size()) != first || first == 0)

@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 #include "NormalizeCommon.h"
 
+#include "redfuse/Analysis/CostConstants.h"
+
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
-
-/// Every element reads from all parts, so more of them are copied one by one.
-static constexpr unsigned kMaxParts = 8;
+using redfuse::kMostParts;
 
 namespace {
 struct Part {
@@ -77,7 +77,7 @@ struct ConcatToGeneric : OpRewritePattern<tensor::ConcatOp> {
         parts.push_back({input, offset, n});
       offset += n;
     }
-    if (parts.empty() || parts.size() > kMaxParts)
+    if (parts.empty() || parts.size() > kMostParts)
       return rewriter.notifyMatchFailure(op, "no parts, or too many");
     auto type = dyn_cast<RankedTensorType>(op.getType());
     if (!type || type.getDimSize(dim) != offset)
@@ -147,7 +147,7 @@ struct InsertionsToGeneric : OpRewritePattern<tensor::InsertSliceOp> {
     SmallVector<tensor::InsertSliceOp> chain{op};
     while (auto before =
                chain.back().getDest().getDefiningOp<tensor::InsertSliceOp>()) {
-      if (!before->hasOneUse() || chain.size() == kMaxParts)
+      if (!before->hasOneUse() || chain.size() == kMostParts)
         return rewriter.notifyMatchFailure(op, "read between, or too long");
       chain.push_back(before);
     }

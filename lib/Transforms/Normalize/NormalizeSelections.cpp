@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "NormalizeCommon.h"
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
-#include "redfuse/Analysis/SelectionCost.h"
 #include "redfuse/Dialect/Redfuse/IR/Selection.h"
 
 #include "llvm/ADT/SmallVectorExtras.h"

@@ -6,6 +6,7 @@
 // and nothing is put together in memory.
 //
 //===----------------------------------------------------------------------===//
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Dialect/Redfuse/Utils/TensorPart.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -21,9 +22,6 @@ namespace redfuse {
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Elements beside the long tensor, at most: each is an operation of its own.
-static constexpr int64_t kMostElements = 8;
 
 namespace {
 /// A tensor that is put together along `axis`, and, once it is split, its parts.
@@ -107,7 +105,8 @@ bool ConcatSplit::find() {
       longest = unsigned(sizes.size()) - 1;
   }
   int64_t others = all - sizes[longest];
-  if (others == 0 || others > kMostElements || sizes[longest] <= kMostElements)
+  if (others == 0 || others > kMostElementsBeside ||
+      sizes[longest] <= kMostElementsBeside)
     return false;
   splits[concat.getResult()] = {axis, {}};
   for (Operation *op = concat->getNextNode(); op; op = op->getNextNode())

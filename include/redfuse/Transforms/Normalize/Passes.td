@@ -403,7 +403,7 @@ def NormalizeSelections : NormalizePass<"selections"> {
   let description = [{
     After `redfuse-normalize-sorts`. A top-k is a reduction that inserts each element in
     a list of k, which takes O(n k) and can be fused with what is around it. Where
-    that takes longer than kernels of its own (`Analysis/SelectionCost.h`: many ranks, or on a GPU
+    that takes longer than kernels of its own (`Analysis/CostConstants.h`: many ranks, or on a GPU
     some ranks of long rows), and for every `tm_tensor.sort` that is left, if its
     region is the order of numbers or its reverse, the elements are selected by
     `redfuse.select`: only of the ranks that are used, along the last dim. Another dim

@@ -28,9 +28,6 @@ static double priceSort(int64_t words) {
   return double(words) * phases * (phases + 1) / 2;
 }
 
-/// What making a word takes, beside a comparison: its load, and its key.
-static constexpr double kWordPrice = 4;
-
 SelectionWay redfuse::chooseWay(SelectOp op, const SelectionLimits &limits) {
   OrderedWords words = wordsOf(op);
   std::optional<int64_t> length = lengthOf(op);

@@ -16,6 +16,8 @@ namespace redfuse {
 inline constexpr int64_t kSortRegisters = 32;
 /// Threads of a block: at most, and at least where rows are short.
 inline constexpr int64_t kSelectionThreads = 1024, kLeastSelectionThreads = 128;
+/// What making a word takes, in comparisons of words: its load, and its key.
+inline constexpr double kWordPrice = 4;
 /// Words of a row that a block sorts at most.
 inline constexpr int64_t kMostSorted = 16384;
 

@@ -1,7 +1,9 @@
 //===- Tuning.h - tuned numbers of contractions -----------------*- C++ -*-===//
 //
 // What kernels that are one sum of products are cut into tiles by. Each with its unit
-// and its meaning; docs/design/gpu-contractions.md says how the kernels work.
+// and its meaning; docs/design/gpu-contractions.md says how the kernels work,
+// docs/benchmarks/programs.md (KernelBench's products and convolutions) what they reach.
+// Where no measurement is named, a number is an estimate.
 //
 //===----------------------------------------------------------------------===//
 #ifndef REDFUSE_CODEGEN_GPU_CONTRACTIONS_TUNING_H
