@@ -72,6 +72,9 @@ private:
   LogicalResult makeUpdate(bool isFirst);
   void makeMerge();
   LogicalResult makeLast();
+  LogicalResult continueFolds(SliceCloner &cloner, Block &block,
+                              unsigned firstState, unsigned firstBefore);
+  DictionaryAttr describeState(ArrayRef<int64_t> mapped);
   LogicalResult makeFinalize();
   void mapArguments(SliceCloner &cloner, Block &block, bool withChunk);
   bool isScalarCheck(cf::AssertOp op, bool withTotal);
@@ -528,6 +531,84 @@ bool Exposer::isScalarCheck(cf::AssertOp check, bool withTotal) {
   return true;
 }
 
+/// The folds whose states the arguments of `block` are, from `firstState` on: those that have
+/// outputs go on from the states before the chunk, from `firstBefore` on.
+LogicalResult Exposer::continueFolds(SliceCloner &cloner, Block &block,
+                                     unsigned firstState,
+                                     unsigned firstBefore) {
+  unsigned next = firstState;
+  for (FoldOp fold : folds) {
+    unsigned first = next, n = fold.getNumStates();
+    for (Value v : getStates(fold))
+      cloner.mapping.map(v, block.getArgument(next++));
+    if (!fold.hasOutputs())
+      continue;
+    SmallVector<Value> roots;
+    forEachNeeded(fold, *dim, [&](Value v) { roots.push_back(v); });
+    if (failed(cloner.cloneSlice(roots)))
+      return failure();
+    auto whole = cast<FoldOp>(cloner.cloneProgram(fold));
+    ValueRange before =
+        block.getArguments().slice(firstBefore + first - firstState, n);
+    FoldOp continued = cloneFold(b, whole, before);
+    whole.erase();
+    for (unsigned i = n; i < fold->getNumResults(); ++i)
+      cloner.mapping.map(fold->getResult(i), continued->getResult(i));
+    for (unsigned i = 0; i < n; ++i)
+      cloner.mapping.map(fold->getResult(i), block.getArgument(first + i));
+  }
+  return success();
+}
+
+/// Finalisations of no fold of the block become what they are alone: maps.
+static void makeMaps(OpBuilder &b, Block &block) {
+  for (auto op : llvm::make_early_inc_range(block.getOps<FinalizeOp>())) {
+    if (llvm::any_of(op.getInputs(),
+                     [](Value v) { return v.getDefiningOp<FoldOp>(); }))
+      continue;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(op);
+    auto cascade =
+        CascadeOp::create(b, op.getLoc(), op.getResultTypes(), op.getInputs(),
+                          op.getInits(), op.getIndexingMaps(), nullptr);
+    cascade.getBody().takeBody(op.getBody());
+    op.replaceAllUsesWith(cascade.getResults());
+    op.erase();
+  }
+}
+
+/// What callers that hold a state have to know of it; `mapped`: the axis of each result
+/// along the streamed dim, or -1.
+DictionaryAttr Exposer::describeState(ArrayRef<int64_t> mapped) {
+  SmallVector<Attribute> streamed, extents, components;
+  for (auto [argument, axis] : dim->getArguments())
+    streamed.push_back(b.getDenseI64ArrayAttr({argument, axis}));
+  for (auto [argument, axis] : extentSources)
+    extents.push_back(b.getDenseI64ArrayAttr({argument, axis}));
+  bool isOrdered = false;
+  for (FoldOp fold : folds) {
+    isOrdered |= fold.isOrdered();
+    SmallVector<std::string> basis;
+    if (DictionaryAttr certificate = fold.getCertificateAttr())
+      basis = describeComponents(certificate);
+    for (unsigned i = 0; i < fold.getNumStates(); ++i)
+      components.push_back(i < basis.size() ? b.getStringAttr(basis[i])
+                                            : b.getStringAttr("t" + Twine(i)));
+  }
+  auto entry = [&](StringRef name, Attribute value) {
+    return b.getNamedAttr(name, value);
+  };
+  return b.getDictionaryAttr(
+      {entry("components", b.getArrayAttr(components)),
+       entry("extents", b.getArrayAttr(extents)),
+       entry("length", b.getI64IntegerAttr(dim->getLength())),
+       entry("mapped", b.getDenseI64ArrayAttr(mapped)),
+       entry("ordered", b.getBoolAttr(isOrdered)),
+       entry("positional", b.getBoolAttr(isPositional)),
+       entry("prefixes", b.getBoolAttr(hasPrefixes)),
+       entry("streamed", b.getArrayAttr(streamed))});
+}
+
 LogicalResult Exposer::makeFinalize() {
   auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
   SmallVector<int64_t> mapped;
@@ -558,27 +639,8 @@ LogicalResult Exposer::makeFinalize() {
   mapArguments(cloner, block, withChunk);
   for (auto [i, source] : llvm::enumerate(extentSources))
     cloner.extents[source] = block.getArgument(firstExtent + i);
-  unsigned next = firstState;
-  for (FoldOp fold : folds) {
-    unsigned first = next, n = fold.getNumStates();
-    for (Value v : getStates(fold))
-      cloner.mapping.map(v, block.getArgument(next++));
-    if (!fold.hasOutputs())
-      continue;
-    SmallVector<Value> roots;
-    forEachNeeded(fold, *dim, [&](Value v) { roots.push_back(v); });
-    if (failed(cloner.cloneSlice(roots)))
-      return failure();
-    auto whole = cast<FoldOp>(cloner.cloneProgram(fold));
-    ValueRange before =
-        block.getArguments().slice(firstBefore + first - firstState, n);
-    FoldOp continued = cloneFold(b, whole, before);
-    whole.erase();
-    for (unsigned i = n; i < fold->getNumResults(); ++i)
-      cloner.mapping.map(fold->getResult(i), continued->getResult(i));
-    for (unsigned i = 0; i < n; ++i)
-      cloner.mapping.map(fold->getResult(i), block.getArgument(first + i));
-  }
+  if (failed(continueFolds(cloner, block, firstState, firstBefore)))
+    return failure();
   for (auto check : func.getBody().getOps<cf::AssertOp>())
     if (isScalarCheck(check, /*withTotal=*/true) &&
         (failed(cloner.cloneSlice({check.getArg()})) ||
@@ -590,50 +652,9 @@ LogicalResult Exposer::makeFinalize() {
   for (Value v : ret.getOperands())
     results.push_back(cloner.mapping.lookup(v));
   finish(made, results);
-  // Alone, a finalisation is a map.
-  for (auto op : llvm::make_early_inc_range(block.getOps<FinalizeOp>())) {
-    if (llvm::any_of(op.getInputs(),
-                     [](Value v) { return v.getDefiningOp<FoldOp>(); }))
-      continue;
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(op);
-    auto cascade =
-        CascadeOp::create(b, op.getLoc(), op.getResultTypes(), op.getInputs(),
-                          op.getInits(), op.getIndexingMaps(), nullptr);
-    cascade.getBody().takeBody(op.getBody());
-    op.replaceAllUsesWith(cascade.getResults());
-    op.erase();
-  }
+  makeMaps(b, block);
   isPositional |= cloner.usesOffset;
-
-  SmallVector<Attribute> streamed, extents, components;
-  for (auto [argument, axis] : dim->getArguments())
-    streamed.push_back(b.getDenseI64ArrayAttr({argument, axis}));
-  for (auto [argument, axis] : extentSources)
-    extents.push_back(b.getDenseI64ArrayAttr({argument, axis}));
-  bool isOrdered = false;
-  for (FoldOp fold : folds) {
-    isOrdered |= fold.isOrdered();
-    SmallVector<std::string> basis;
-    if (DictionaryAttr certificate = fold.getCertificateAttr())
-      basis = describeComponents(certificate);
-    for (unsigned i = 0; i < fold.getNumStates(); ++i)
-      components.push_back(i < basis.size() ? b.getStringAttr(basis[i])
-                                            : b.getStringAttr("t" + Twine(i)));
-  }
-  auto entry = [&](StringRef name, Attribute value) {
-    return b.getNamedAttr(name, value);
-  };
-  made->setAttr("redfuse.state",
-                b.getDictionaryAttr(
-                    {entry("components", b.getArrayAttr(components)),
-                     entry("extents", b.getArrayAttr(extents)),
-                     entry("length", b.getI64IntegerAttr(dim->getLength())),
-                     entry("mapped", b.getDenseI64ArrayAttr(mapped)),
-                     entry("ordered", b.getBoolAttr(isOrdered)),
-                     entry("positional", b.getBoolAttr(isPositional)),
-                     entry("prefixes", b.getBoolAttr(hasPrefixes)),
-                     entry("streamed", b.getArrayAttr(streamed))}));
+  made->setAttr("redfuse.state", describeState(mapped));
   return success();
 }
 
