@@ -11,24 +11,6 @@
 using namespace mlir;
 using namespace redfuse;
 
-AffineMap redfuse::simplifyForExtents(AffineMap map,
-                                      ArrayRef<int64_t> extents) {
-  SmallVector<std::pair<AffineExpr, AffineExpr>> known;
-  map.walkExprs([&](AffineExpr e) {
-    if (e.getKind() != AffineExprKind::Mod)
-      return;
-    auto binary = cast<AffineBinaryOpExpr>(e);
-    auto d = dyn_cast<AffineDimExpr>(binary.getLHS());
-    auto n = dyn_cast<AffineConstantExpr>(binary.getRHS());
-    if (d && n && !ShapedType::isDynamic(extents[d.getPosition()]) &&
-        extents[d.getPosition()] <= n.getValue())
-      known.push_back({e, d});
-  });
-  for (auto [from, to] : known)
-    map = map.replace(from, to, map.getNumDims(), 0);
-  return map;
-}
-
 void TileEmitter::setProgram(IndexProgramOpInterface newOp,
                              TileProgram &newProgram,
                              DenseMap<Value, TileBuffer> newBuffers) {

@@ -3,6 +3,7 @@
 #define REDFUSE_CODEGEN_COMMON_TILEEMITTER_H
 
 #include "redfuse/Analysis/TileProgram.h"
+#include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -45,10 +46,6 @@ struct TileBuffer {
   /// Which one, where tiles are registers and not memory.
   unsigned id = 0;
 };
-
-/// `map` with `d mod n` as d wherever the extent of d is static and at most n.
-mlir::AffineMap simplifyForExtents(mlir::AffineMap map,
-                                   llvm::ArrayRef<int64_t> extents);
 
 /// Where code stands: which dims are bound, to what, and what has been computed.
 struct Env {

@@ -72,6 +72,10 @@ std::optional<Extent> getLoopExtent(mlir::linalg::LinalgOp op, unsigned loop);
 /// products do not overflow.
 mlir::LogicalResult checkFitsInMemory(mlir::Operation *root);
 
+/// `map` with `d mod n` as d wherever the extent of d is static and at most n.
+mlir::AffineMap simplifyForExtents(mlir::AffineMap map,
+                                   llvm::ArrayRef<int64_t> extents);
+
 } // namespace redfuse
 
 #endif // REDFUSE_DIALECT_REDFUSE_UTILS_EXTENTS_H
