@@ -24,6 +24,10 @@ static constexpr double kNoRows = -std::numeric_limits<double>::infinity();
 /// 13 ms on an H100, where eager PyTorch takes 3.
 static constexpr double kScattered = 4;
 
+/// Multiply-adds that take as long as storing one 16-bit result: 330e12 a second, and 3e12
+/// bytes. Of shorter sums memory limits what waits for them.
+static constexpr double kSumOfStore = 220;
+
 static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
 
 /// What of a tile's elements exist, where it is cut as blocks cut rows or columns.
@@ -139,10 +143,7 @@ std::optional<unsigned> MatrixPlanner::columnsOf(ReduceOp reduce, Value left,
 
 /// Whether results lie along a dim in memory.
 bool MatrixPlanner::isLastOfResults(unsigned d) {
-  IndexProgramOpInterface last =
-      plan.finalize
-          ? cast<IndexProgramOpInterface>(plan.finalize.getOperation())
-          : plan.step;
+  IndexProgramOpInterface last = plan.last();
   SmallVector<AffineMap> maps = last.getIndexingMapsArray();
   return llvm::all_of(ArrayRef(maps).take_back(last.getProgramInits().size()),
                       [&](AffineMap map) {
@@ -165,13 +166,11 @@ bool MatrixPlanner::canBeRows(unsigned d) {
       });
 }
 
-/// Whether what a factor is computed of lies in memory along neither the rows nor the sum:
-/// every element of a tile is in a line of its own.
+/// Whether a factor, or what it is computed of, lies in memory along neither the rows nor the
+/// sum: every element of a tile is in a line of its own.
 bool MatrixPlanner::isScattered(Value v, unsigned rows, unsigned sum) {
   SetVector<Value> cone;
   cone.insert(stripExtension(v));
-  if (isa<BlockArgument>(cone.front()))
-    return false;
   for (size_t i = 0; i < cone.size(); ++i) {
     if (Operation *def = cone[i].getDefiningOp();
         def && def->getBlock() == plan.step.getProgramBody())
@@ -186,7 +185,8 @@ bool MatrixPlanner::isScattered(Value v, unsigned rows, unsigned sum) {
 
 /// How well a dim serves as the rows. A fold takes the longest one. Where nothing is
 /// folded, rows and columns may change places: both should fill tiles, and results
-/// should be stored along columns, of which threads have neighbours.
+/// should be stored along columns, of which threads have neighbours. What tiles leave empty
+/// counts as much as the units limit the time, how results are stored as much as memory does.
 double MatrixPlanner::scoreOfRows(unsigned d) {
   int64_t extent = extentOf(d).value_or(1 << 20);
   bool isFirstLeft = llvm::all_of(
@@ -195,7 +195,9 @@ double MatrixPlanner::scoreOfRows(unsigned d) {
   if (plan.stream)
     return length;
   double filled = 1;
-  bool areScattered = false;
+  // Beside storing a result.
+  double sum = 0;
+  bool areScattered = false, areAlongColumns = true;
   for (auto [product, pair] : llvm::zip_equal(plan.products, operands)) {
     bool inA = (*sets)[pair.first].test(d);
     areScattered |= isScattered(inA ? pair.first : pair.second, d, product.k);
@@ -204,6 +206,13 @@ double MatrixPlanner::scoreOfRows(unsigned d) {
                   inA ? pair.second : pair.first);
     if (!n)
       return kNoRows;
+    areAlongColumns &= isLastOfResults(*n);
+    areScattered |= !isLastOfResults(d) && !isLastOfResults(*n);
+    double points = 1;
+    ReduceOp reduce = product.reduce;
+    for (int64_t over : reduce.getOver())
+      points *= double(extentOf(unsigned(over)).value_or(1 << 20));
+    sum += points / kSumOfStore;
     int64_t columns = extentOf(*n).value_or(1 << 20);
     filled = std::min(filled, filledOf(extent, 64, 128) * widthOf(extent) *
                                   filledOf(columns, 16, kMaxColumns) *
@@ -211,8 +220,11 @@ double MatrixPlanner::scoreOfRows(unsigned d) {
   }
   double order = std::min(length / (1 << 21), .5);
   // By quarters of a power of 2: less is worth the better order of results.
-  return std::round(std::log2(filled) * 4) + (isLastOfResults(d) ? 0 : 1) +
-         order - (areScattered ? kScattered : 0);
+  auto quarters = [](double of) { return std::round(std::log2(of) * 4); };
+  double empty = quarters((sum / filled + 1) / (sum + 1));
+  double ordered = std::max(1.0, quarters((sum + 2) / (sum + 1)));
+  return (areAlongColumns ? ordered : 0) - empty + order -
+         (areScattered ? kScattered : 0);
 }
 
 /// The dim that all products have as rows, and that nothing reduces.

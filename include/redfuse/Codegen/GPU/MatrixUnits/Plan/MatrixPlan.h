@@ -110,6 +110,11 @@ struct MatrixPlan {
   int64_t wordsOf(int64_t columns) const {
     return columns * consumerRows / 256;
   }
+  /// What makes the results.
+  IndexProgramOpInterface last() const {
+    FinalizeOp op = finalize;
+    return op ? llvm::cast<IndexProgramOpInterface>(op.getOperation()) : step;
+  }
   /// Blocks that share a tile of results, by either.
   int64_t shares() const { return sumSplits * splits; }
   /// Blocks that merge what clusters have merged.
