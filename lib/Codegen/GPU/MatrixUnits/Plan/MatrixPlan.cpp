@@ -50,6 +50,22 @@ bool MatrixPlanner::isOfSums(AffineExpr index) const {
   });
 }
 
+/// Whether all rows begin at known multiples of 16 bytes, with their elements side by side.
+static bool beginsAtPieces(MemRefType type) {
+  if (type.getLayout().isIdentity()) {
+    int64_t last = type.getShape().back();
+    return !ShapedType::isDynamic(last) && last % 8 == 0;
+  }
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return false;
+  strides.back() = offset;
+  return llvm::all_of(strides, [](int64_t elements) {
+    return !ShapedType::isDynamic(elements) && elements % 8 == 0;
+  });
+}
+
 /// Whether tiles of v can be copied as boxes of a tensor map.
 bool MatrixPlanner::findSource(Value v, unsigned free, unsigned sum,
                                MatrixSource &source) {
@@ -62,11 +78,11 @@ bool MatrixPlanner::findSource(Value v, unsigned free, unsigned sum,
     return refuse("a matrix is made inside the kernel");
   auto type =
       dyn_cast<MemRefType>(launch->getOperand(tensor.getArgNumber()).getType());
-  if (!type || type.getRank() > 5 || type.getRank() < 2 ||
-      !type.getLayout().isIdentity())
-    return refuse("a matrix is not contiguous, or has more than 5 dims");
-  int64_t last = type.getShape().back();
-  if (ShapedType::isDynamic(last) || last % 8 != 0)
+  if (!type || type.getRank() > 5 || type.getRank() < 2)
+    return refuse("a matrix has one dim, or more than 5");
+  if (!plan.target.hasWgmma && !type.getLayout().isIdentity())
+    return refuse("a matrix is not contiguous");
+  if (!beginsAtPieces(type))
     return refuse("rows of a matrix are no multiple of 16 bytes");
   std::optional<unsigned> freeAt, sumAt;
   for (auto [i, e] : llvm::enumerate(map.getResults())) {
@@ -82,6 +98,12 @@ bool MatrixPlanner::findSource(Value v, unsigned free, unsigned sum,
   }
   if (!freeAt || !sumAt)
     return refuse("a matrix lacks a dim");
+  // Copies of tensor maps put zeros behind what is summed; those of warps only behind
+  // the tensor, and what lies between may be no number.
+  int64_t summed = space.staticExtents[sum];
+  if (!plan.target.hasWgmma && type.getDimSize(*sumAt) != summed &&
+      !ShapedType::isDynamic(summed) && summed % kSumTile != 0)
+    return refuse("a matrix goes on behind what is summed, within a tile");
   source = {tensor, map, *freeAt, *sumAt};
   if (*freeAt + 1 != map.getNumResults() && *sumAt + 1 != map.getNumResults())
     return refuse("neither dim of a matrix is contiguous");
