@@ -208,6 +208,16 @@ def _add(words: Sequence[str], kind: str, a: np.ndarray, b: np.ndarray) -> np.nd
     return np.where(np.abs(total) > np.abs(wide), np.nextafter(total, np.float32(0)), total)
 
 
+def _funnel(
+    words: list[str], kind: str, low: np.ndarray, high: np.ndarray, by: np.ndarray
+) -> np.ndarray:
+    """The upper of two words, shifted to the left, or the lower one, to the right (shf.wrap)."""
+    both = (high.astype(np.uint64) << np.uint64(32)) | low.astype(np.uint64)
+    by = (by & 31).astype(np.uint64)
+    shifted = both << by >> np.uint64(32) if "l" in words else both >> by
+    return shifted.astype(np.uint32)
+
+
 # By op: of its words, its type and its operands.
 COMPUTE: dict[str, Callable] = {
     "add": _add,
@@ -233,6 +243,7 @@ COMPUTE: dict[str, Callable] = {
     "rsqrt": lambda w, k, a: 1 / np.sqrt(a.astype(np.float64)),
     "tanh": lambda w, k, a: np.tanh(a.astype(np.float64)),
     "prmt": _permute,
+    "shf": _funnel,
     "bfe": _field,
     "copysign": lambda w, k, a, b: np.copysign(b, a),
 }  # fmt: skip
@@ -247,6 +258,7 @@ WORDS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("add", "sub"), frozenset({"rn", "rz", "ftz", "sat"})),
     **dict.fromkeys(("min", "max"), frozenset({"NaN", "ftz", "relu"})),
     "fma": frozenset({"rn", "rm", "ftz", "sat"}),
+    "shf": frozenset({"l", "r", "wrap"}),
     "mul": frozenset({"rn", "ftz", "sat", "lo", "hi", "wide"}),
     "mad": frozenset({"lo", "wide"}), "setp": _COMPARE,
     "cvt": frozenset({*_ROUNDINGS, "rn", "sat", "ftz", "tf32"}),

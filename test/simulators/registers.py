@@ -15,7 +15,7 @@ from .arithmetic import FLOATS, narrow, type_of, widen
 from .memory import BITS
 from .program import Instruction, width
 
-_MOVES = ("mov", "prmt", "selp", "and", "or", "xor", "not", "shl", "shr", "bfe", "cvt")
+_MOVES = ("mov", "prmt", "selp", "and", "or", "xor", "not", "shl", "shr", "shf", "bfe", "cvt")
 
 
 def is_float_kind(word: str) -> bool:

@@ -100,6 +100,13 @@ def test_bytes_by_digits() -> None:
         assert got[0] == want
 
 
+def test_words_out_of_two() -> None:
+    a, b = np.array([0x44332211], np.uint32), np.array([0x887766F5], np.uint32)
+    for way, by, want in (("l", 8, 0x7766F544), ("l", 0, 0x887766F5), ("l", 40, 0x7766F544), ("r", 8, 0xF5443322), ("r", 0, 0x44332211)):  # fmt: skip
+        got = run_on_elements(f"shf.{way}.wrap.b32 %c, %a, %b, {by};", a, b, np.uint32)
+        assert got[0] == want
+
+
 def test_fields_of_bits() -> None:
     a = np.array([0xABCD1234, 0x0000FF00], np.uint32)
     got = run_on_elements("bfe.u32 %c, %a, 8, 8;", a, a, np.uint32)

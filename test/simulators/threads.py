@@ -268,6 +268,8 @@ def compute(t: Threads, i: Instruction, mask: np.ndarray) -> None:
     sources = i.operands[1:]
     if i.op in ("shl", "shr"):
         values = [t.read(sources[0], i.kind), t.read(sources[1], "u32")]
+    elif i.op == "shf":
+        values = [t.read(name, "u32") for name in sources]
     elif i.op == "bfe":
         values = [t.read(sources[0], i.kind), *(t.read(s, "u32") for s in sources[1:])]
     else:
