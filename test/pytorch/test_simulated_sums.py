@@ -24,6 +24,10 @@ CASES: dict[str, Case] = {
     # Parts of a concatenation that are kernels of their own, and slices of results.
     "seam": (lambda x, y: torch.cat([torch.relu(x), y * 2], 1).t().contiguous(), [rows(1000, 4160), rows(1000, 1201, seed=1)]),
     "slice": (lambda x, y: torch.slice_scatter(x, y, 1, 3, 20), [rows(37, 29), rows(37, 17, seed=1)]),
+    # Results whose rows are no whole 16 bytes, of odd and of even length.
+    "odd_columns": (lambda x, w, b: torch.relu(torch.nn.functional.linear(x, w, b)),
+                    [rows(260, 128).half(), rows(1333, 128, seed=1).half(), rows(1333, seed=2).half()]),
+    "even_columns": (torch.nn.functional.linear, [rows(300, 64).half(), rows(1002, 64, seed=1).half()]),
     # Planes of odd rows.
     "planes": (lambda x: torch.nn.functional.batch_norm(x, None, None, None, None, True), [rows(13, 5, 10, 10).half().float()]),
     # Pixels that are computed before they are multiplied.

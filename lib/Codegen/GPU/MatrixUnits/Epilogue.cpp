@@ -6,9 +6,6 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// Rows that a warp has.
-static constexpr int64_t kWarpRows = 16;
-
 void Epilogue::finalize(const DenseMap<unsigned, Fragment> &states) {
   // The finalisation sees states, and tensors of its own.
   emitter.values.clear();
@@ -22,17 +19,18 @@ void Epilogue::finalize(const DenseMap<unsigned, Fragment> &states) {
 }
 
 void Epilogue::storeResults() {
-  IndexProgramOpInterface last =
-      plan.finalize
-          ? cast<IndexProgramOpInterface>(plan.finalize.getOperation())
-          : plan.step;
+  IndexProgramOpInterface last = plan.last();
   SmallVector<AffineMap> all = last.getIndexingMapsArray();
   unsigned first = all.size() - last.getProgramInits().size();
   auto yield = cast<YieldOp>(last.getProgramBody()->getTerminator());
   for (auto [i, v] : llvm::enumerate(yield.getValues())) {
-    if (layout.staged && i == layout.staged->number &&
-        emitter.get(v).kind == Fragment::Kind::Matrix)
-      storeStaged(emitter.get(v));
+    bool isStaged = layout.staged && i == layout.staged->number &&
+                    emitter.get(v).kind == Fragment::Kind::Matrix;
+    if (isStaged && layout.staged->isBoxed)
+      storeBoxed(emitter.get(v));
+    else if (isStaged)
+      storeByRows(emitter.get(v), emitter.memrefs.lookup(last->getResult(i)),
+                  all[first + i]);
     else
       storeValue(emitter.memrefs.lookup(last->getResult(i)), all[first + i],
                  emitter.get(v));
@@ -51,35 +49,44 @@ void Epilogue::storeValue(Value memref, AffineMap map, const Fragment &value) {
 }
 
 //===----------------------------------------------------------------------===//
-// By copies from shared memory
+// By way of shared memory
 //===----------------------------------------------------------------------===//
 
-/// Every warp puts its rows into its own part of shared memory, where the copy of
-/// the tile before has been read, and starts the copy of these.
-void Epilogue::storeStaged(const Fragment &value) {
-  const MatrixTile &staged = layout.staged->tile;
-  Value lane = ptx.readLane();
-  Value into = storage.stagedTile(staged.type);
-  waitForCopies(lane);
-  for (size_t i = 0; i < value.values.size(); i += 8) {
+/// Puts a fragment's columns, sixteen after sixteen, into the warp's part.
+void Epilogue::stage(ArrayRef<Value> values, Value into) {
+  for (size_t i = 0; i < values.size(); i += 8) {
     SmallVector<Value> words;
     for (size_t k = i; k < i + 8; k += 2)
-      words.push_back(memory.packPair(value.values[k], value.values[k + 1]));
+      words.push_back(memory.packPair(values[k], values[k + 1]));
     tile::StoreBlockOp::create(b, loc, words[0], words[1], words[2], words[3],
                                into, ptx.i32(0), int64_t(i) * 2);
   }
-  tile::FenceCopiesOp::create(b, loc);
-  NVVM::SyncWarpOp::create(b, loc, ptx.i32(-1));
+}
+
+Value Epilogue::firstRowOfWarp() {
   Value inWarpgroup = arith::AndIOp::create(b, loc, of.ids.warp, ptx.i32(3));
   Value inBlock =
       ptx.add(ptx.mul(of.ids.consumer, 64), ptx.mul(inWarpgroup, kWarpRows));
+  return arith::AddIOp::create(
+      b, loc, placement.getFirstRow(),
+      arith::IndexCastUIOp::create(b, loc, b.getIndexType(), inBlock));
+}
+
+/// Every warp puts its rows into its own part of shared memory, where the copy of
+/// the tile before has been read, and starts the copy of these.
+void Epilogue::storeBoxed(const Fragment &value) {
+  const MatrixTile &staged = layout.staged->tile;
+  Value lane = ptx.readLane();
+  Value into = tile::ViewOp::create(b, loc, staged.type,
+                                    storage.stagedAddress(staged.type));
+  waitForCopies(lane);
+  stage(value.values, into);
+  tile::FenceCopiesOp::create(b, loc);
+  NVVM::SyncWarpOp::create(b, loc, ptx.i32(-1));
+  Value row = firstRowOfWarp();
   SmallVector<Value> positions;
   for (unsigned d = 0; d < space.numDims; ++d) {
-    Value at = place.offsets[d];
-    if (d == plan.m)
-      at = arith::AddIOp::create(
-          b, loc, placement.getFirstRow(),
-          arith::IndexCastUIOp::create(b, loc, b.getIndexType(), inBlock));
+    Value at = d == plan.m ? row : place.offsets[d];
     positions.push_back(at ? at
                            : Value(arith::ConstantIndexOp::create(b, loc, 0)));
   }
@@ -104,6 +111,6 @@ void Epilogue::waitForCopies(Value lane) {
 }
 
 void Epilogue::finish() {
-  if (layout.staged)
+  if (layout.staged && layout.staged->isBoxed)
     waitForCopies(ptx.readLane());
 }

@@ -7,9 +7,10 @@
 
 namespace redfuse {
 
-/// Finishes states and stores the results of a tile: by threads, or by copies from
-/// shared memory. A warp writes its part of that after its last copy from there has
-/// been read, and ends after its last one, too.
+/// Finishes states and stores the results of a tile: by threads, by copies of boxes from
+/// shared memory, or by warps that write whole rows from there. A warp writes its part of
+/// shared memory after its last copy from there has been read, and ends after its last
+/// one, too.
 class Epilogue : KernelPart {
 public:
   Epilogue(MatrixKernel &of, SharedStorage &storage, TilePlacement &placement)
@@ -25,7 +26,16 @@ public:
   void finish();
 
 private:
-  void storeStaged(const Fragment &value);
+  /// Rows that a warp has.
+  static constexpr int64_t kWarpRows = 16;
+
+  void storeBoxed(const Fragment &value);
+  void storeByRows(const Fragment &value, mlir::Value memref,
+                   mlir::AffineMap map);
+  struct RowPiece;
+  void storeRow(const RowPiece &piece, mlir::Value row);
+  void stage(llvm::ArrayRef<mlir::Value> values, mlir::Value into);
+  mlir::Value firstRowOfWarp();
   void byFirstLane(mlir::Value lane, llvm::function_ref<void()> body);
   void waitForCopies(mlir::Value lane);
 

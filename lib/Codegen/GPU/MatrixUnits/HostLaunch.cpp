@@ -28,7 +28,7 @@ ArrayRef<Value> HostLaunch::makeArguments() {
       addMap(load.left);
       addMap(load.kept);
     }
-  if (layout.staged)
+  if (layout.staged && layout.staged->isBoxed)
     addMap(layout.staged->tile);
   firstOperand = arguments.size();
   llvm::append_range(arguments, of.launch->getOperands());
@@ -73,11 +73,32 @@ void HostLaunch::emit(gpu::GPUFuncOp func) {
   of.launch.erase();
 }
 
+/// How many elements of a dim the kernel has of a tensor that has more of them, where that
+/// is known: copies put zeros behind those.
+static std::optional<int64_t> findEnd(const MatrixTile &tile, int64_t at,
+                                      ArrayRef<int64_t> extents) {
+  unsigned d = at == int64_t(tile.source.sum) ? tile.sum : tile.free;
+  if (at != int64_t(tile.source.sum) && at != int64_t(tile.source.free))
+    return std::nullopt;
+  AffineExpr place =
+      simplifyForExtents(tile.source.map, extents).getResult(unsigned(at));
+  if (place != getAffineDimExpr(d, place.getContext()) ||
+      ShapedType::isDynamic(extents[d]))
+    return std::nullopt;
+  return extents[d];
+}
+
 /// Of boxes with as many rows as the tile, and 128 bytes of each.
 Value HostLaunch::makeTensorMap(const MatrixTile &tile) {
   Value memref = of.launch->getOperand(tile.source.argument.getArgNumber());
   auto type = cast<MemRefType>(memref.getType());
   int64_t rank = type.getRank();
+  // Of a part of another tensor the strides are known.
+  bool isPart = !type.getLayout().isIdentity();
+  SmallVector<int64_t> known;
+  int64_t offset = 0;
+  if (isPart && failed(type.getStridesAndOffset(known, offset)))
+    llvm_unreachable("the plan takes parts whose strides are known");
   // Sizes, strides in bytes, boxes; innermost first.
   SmallVector<Value> sizes, strides;
   Value stride = index(2);
@@ -85,9 +106,12 @@ Value HostLaunch::makeTensorMap(const MatrixTile &tile) {
     Value size = type.isDynamicDim(i)
                      ? Value(memref::DimOp::create(b, loc, memref, i))
                      : index(type.getDimSize(i));
-    sizes.push_back(size);
     stride = arith::MulIOp::create(b, loc, stride, size);
-    strides.push_back(stride);
+    strides.push_back(isPart && i > 0 ? index(2 * known[i - 1]) : stride);
+    if (std::optional<int64_t> end = findEnd(tile, i, space.staticExtents);
+        end && !type.isDynamicDim(i) && *end < type.getDimSize(i))
+      size = index(*end);
+    sizes.push_back(size);
   }
   sizes.resize(5, index(1));
   strides.resize(4, index(16));
@@ -100,8 +124,8 @@ Value HostLaunch::makeTensorMap(const MatrixTile &tile) {
                                 : at == int64_t(rows) ? tile.type.getRows()
                                                       : 1));
   }
-  return redfuse::makeTensorMap(b, loc, "redfuse_rt_tensor_map", memref,
-                                /*offset=*/0, rank, description);
+  return redfuse::makeTensorMap(b, loc, "redfuse_rt_tensor_map", memref, offset,
+                                rank, description);
 }
 
 /// On the host: the states of all splits and a counter for each tile, or one for

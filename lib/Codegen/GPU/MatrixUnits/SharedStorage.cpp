@@ -52,10 +52,9 @@ Value SharedStorage::residentTile(const ProductTiles &product) {
   return tile::ViewOp::create(b, loc, product.kept->type, address);
 }
 
-Value SharedStorage::stagedTile(tile::SharedType type) {
+Value SharedStorage::stagedAddress(tile::SharedType type) {
   Value start = ptx.add(tiles, layout.ringBytes + layout.residentBytes);
-  start = ptx.add(start, ptx.mul(ptx.add(of.ids.warp, -4), type.getBytes()));
-  return tile::ViewOp::create(b, loc, type, start);
+  return ptx.add(start, ptx.mul(ptx.add(of.ids.warp, -4), type.getBytes()));
 }
 
 Value SharedStorage::controlWord() {

@@ -23,8 +23,8 @@ public:
   mlir::Value getTiles() const { return tiles; }
   /// A left operand that stays.
   mlir::Value residentTile(const ProductTiles &product);
-  /// The warp's part of what results are stored from.
-  mlir::Value stagedTile(tile::SharedType type);
+  /// Where the warp's part is of what results are stored from.
+  mlir::Value stagedAddress(tile::SharedType type);
   /// Where states of other blocks come to, and the address of what counts them.
   mlir::Value getReceived() const { return received; }
   mlir::Value getReceivedCount() const { return receivedCount; }

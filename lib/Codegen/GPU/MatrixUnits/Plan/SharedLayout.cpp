@@ -71,7 +71,7 @@ static void layOutTiles(const MatrixPlan &plan, SharedLayout &layout) {
   }
 }
 
-/// Of results twice as many stages as consumers hold should be left.
+/// Where results are staged, twice as many stages as consumers hold should be left.
 static void layOutStaged(KernelOp kernel, LaunchOp launch,
                          const KernelSpace &space, const MatrixPlan &plan,
                          SharedLayout &layout) {

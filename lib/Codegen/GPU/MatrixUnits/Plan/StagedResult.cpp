@@ -13,21 +13,24 @@ static constexpr int64_t kWarpRows = 16;
 
 /// Of three warpgroups two multiply while one stores: direct stores are as fast then,
 /// and faster where all is over soon.
-static bool isWorthStaging(const KernelSpace &space, const MatrixPlan &plan) {
-  if (!plan.target.hasWgmma || !plan.stream || plan.shares() > 1)
-    return false;
-  return plan.isStaged.value_or(
-      plan.consumers == 2 && space.staticExtents[*plan.stream] >= kLongStaged);
+static bool isWorthBoxing(const KernelSpace &space, const MatrixPlan &plan) {
+  return plan.stream && plan.isStaged.value_or(
+                            plan.consumers == 2 &&
+                            space.staticExtents[*plan.stream] >= kLongStaged);
 }
 
-/// 16-bit floats in rows of whole 16 bytes.
-static bool canBeBoxed(MemRefType type) {
+/// 16-bit floats in rows of a known length.
+static bool canBeStaged(MemRefType type) {
   Type element = type.getElementType();
-  int64_t last = type.getRank() > 0 ? type.getShape().back() : 0;
-  return type.getRank() >= 2 && type.getRank() <= 5 &&
-         type.getLayout().isIdentity() &&
+  return type.getRank() >= 1 && type.getLayout().isIdentity() &&
          (element.isBF16() || element.isF16()) &&
-         !ShapedType::isDynamic(last) && last % 8 == 0;
+         !ShapedType::isDynamic(type.getShape().back());
+}
+
+/// Rows of whole 16 bytes.
+static bool canBeBoxed(MemRefType type) {
+  return type.getRank() >= 2 && type.getRank() <= 5 &&
+         type.getShape().back() % 8 == 0;
 }
 
 namespace {
@@ -36,6 +39,22 @@ struct Place {
   unsigned rows, columns;
 };
 } // namespace
+
+/// The dim that a result's columns are, which are neighbours in memory.
+static std::optional<unsigned> findColumns(AffineMap map,
+                                           const MatrixPlan &plan) {
+  if (map.getNumResults() == 0)
+    return std::nullopt;
+  auto columns = dyn_cast<AffineDimExpr>(map.getResults().back());
+  if (!columns || !plan.isColumn(columns.getPosition()))
+    return std::nullopt;
+  unsigned d = columns.getPosition();
+  if (d == plan.m || plan.stream == d ||
+      llvm::count_if(map.getResults(),
+                     [&](AffineExpr e) { return e.isFunctionOfDim(d); }) != 1)
+    return std::nullopt;
+  return d;
+}
 
 /// Where what lies beyond the rows and columns of the kernel lies beyond the tensor.
 static std::optional<Place> findPlace(AffineMap map, MemRefType type,
@@ -49,18 +68,50 @@ static std::optional<Place> findPlace(AffineMap map, MemRefType type,
       return std::nullopt;
     rowsAt = at;
   }
-  auto columns = dyn_cast<AffineDimExpr>(map.getResults().back());
-  if (!rowsAt || !columns || !plan.isColumn(columns.getPosition()))
-    return std::nullopt;
-  unsigned d = columns.getPosition();
-  if (d == plan.m || d == *plan.stream ||
+  std::optional<unsigned> d = findColumns(map, plan);
+  if (!rowsAt || !d ||
       type.getDimSize(*rowsAt) != space.staticExtents[plan.m] ||
       ShapedType::isDynamic(space.staticExtents[plan.m]) ||
-      type.getShape().back() != space.staticExtents[d] ||
-      llvm::count_if(map.getResults(),
-                     [&](AffineExpr e) { return e.isFunctionOfDim(d); }) != 1)
+      type.getShape().back() != space.staticExtents[*d])
     return std::nullopt;
-  return Place{*rowsAt, d};
+  return Place{*rowsAt, *d};
+}
+
+/// How boxes of a tensor map write a result, a tile of all columns for each warp.
+static std::optional<StagedResult> boxed(AffineMap map, BlockArgument argument,
+                                         MemRefType type,
+                                         const KernelSpace &space,
+                                         const MatrixPlan &plan) {
+  std::optional<Place> place = findPlace(map, type, space, plan);
+  if (!place)
+    return std::nullopt;
+  int64_t width = plan.widths.lookup(place->columns);
+  if (width % 64 != 0 && width < space.staticExtents[place->columns])
+    return std::nullopt;
+  StagedResult staged;
+  staged.isBoxed = true;
+  staged.tile.source = {argument, map, place->rows, map.getNumResults() - 1};
+  staged.tile.type =
+      tile::SharedType::get(type.getContext(), kWarpRows,
+                            llvm::alignTo(width, 64), type.getElementType());
+  staged.tile.free = plan.m;
+  staged.tile.sum = place->columns;
+  return staged;
+}
+
+/// Rows that are no whole 16 bytes are no boxes. A warp writes them by row, from a tile of
+/// 128 bytes a row: fragments have 16 bytes of a row each, half a sector of memory.
+static std::optional<StagedResult> byRows(AffineMap map, MemRefType type,
+                                          const MatrixPlan &plan) {
+  std::optional<unsigned> columns = findColumns(map, plan);
+  if (!columns)
+    return std::nullopt;
+  StagedResult staged;
+  staged.tile.type = tile::SharedType::get(type.getContext(), kWarpRows, 64,
+                                           type.getElementType());
+  staged.tile.free = plan.m;
+  staged.tile.sum = *columns;
+  return staged;
 }
 
 std::optional<StagedResult> redfuse::findStagedResult(KernelOp kernel,
@@ -68,10 +119,9 @@ std::optional<StagedResult> redfuse::findStagedResult(KernelOp kernel,
                                                       const KernelSpace &space,
                                                       const MatrixPlan &plan,
                                                       int64_t bytes) {
-  if (!isWorthStaging(space, plan))
+  if (!plan.target.hasWgmma || plan.shares() > 1)
     return std::nullopt;
-  FinalizeOp finalize = plan.finalize;
-  auto last = cast<IndexProgramOpInterface>(finalize.getOperation());
+  IndexProgramOpInterface last = plan.last();
   SmallVector<AffineMap> all = last.getIndexingMapsArray();
   unsigned first = all.size() - last.getProgramInits().size();
   DenseMap<Value, BlockArgument> destinations;
@@ -83,25 +133,18 @@ std::optional<StagedResult> redfuse::findStagedResult(KernelOp kernel,
       continue;
     auto type = dyn_cast<MemRefType>(
         launch->getOperand(argument.getArgNumber()).getType());
-    if (!type || !canBeBoxed(type))
+    if (!type || !canBeStaged(type))
       continue;
     AffineMap map = simplifyForExtents(all[first + i], space.staticExtents);
-    std::optional<Place> place = findPlace(map, type, space, plan);
-    if (!place)
+    std::optional<StagedResult> staged;
+    if (type.getShape().back() % 8 != 0 && plan.isStaged.value_or(true))
+      staged = byRows(map, type, plan);
+    else if (canBeBoxed(type) && isWorthBoxing(space, plan))
+      staged = boxed(map, argument, type, space, plan);
+    if (!staged || 4 * plan.consumers * staged->tile.bytes() > bytes)
       continue;
-    int64_t width = plan.widths.lookup(place->columns);
-    if (width % 64 != 0 && width < space.staticExtents[place->columns])
-      continue;
-    StagedResult staged;
-    staged.number = i;
-    staged.tile.source = {argument, map, place->rows, map.getNumResults() - 1};
-    staged.tile.type =
-        tile::SharedType::get(kernel.getContext(), kWarpRows,
-                              llvm::alignTo(width, 64), type.getElementType());
-    staged.tile.free = plan.m;
-    staged.tile.sum = place->columns;
-    if (4 * plan.consumers * staged.tile.bytes() <= bytes)
-      return staged;
+    staged->number = i;
+    return staged;
   }
   return std::nullopt;
 }

@@ -41,15 +41,17 @@ struct ProductTiles {
   int64_t bytes() const { return right.bytes() + (left ? left->bytes() : 0); }
 };
 
-/// A result that leaves by copies from shared memory, a tile for each warp.
+/// A result that leaves by way of shared memory, which has a tile for each warp.
 struct StagedResult {
   MatrixTile tile;
+  /// Copies of boxes write it; otherwise the warp does, some columns after the other.
+  bool isBoxed = false;
   /// Which of the kernel's results it is.
   unsigned number = 0;
 };
 
-/// The first result that boxes of a tensor map can write, of which `bytes` have room
-/// for the tiles of all warps.
+/// The first result that boxes of a tensor map can write, or whose rows no boxes can, of
+/// which `bytes` have room for the tiles of all warps.
 std::optional<StagedResult> findStagedResult(KernelOp kernel, LaunchOp launch,
                                              const KernelSpace &space,
                                              const MatrixPlan &plan,
