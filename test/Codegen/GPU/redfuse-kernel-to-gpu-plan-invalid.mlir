@@ -39,9 +39,9 @@ func.func @product(%a: memref<300x4096xf16>, %b: memref<4096x64xf16>, %out: memr
   // expected-error @below {{cannot run as 'redfuse.matrices' says: a multiprocessor has two blocks of a fold by one warpgroup at most}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
       {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 2, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
-  // expected-error @below {{cannot run as 'redfuse.matrices' says: three warpgroups are for folds that one block makes}}
+  // expected-error @below {{cannot run as 'redfuse.matrices' says: three warpgroups are for folds and sums that one block makes}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [192, 64, 0], consumers = 3, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [192, 64, 0], consumers = 3, consumer_rows = 64, left = [tiled], sum_splits = 2, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: the tile of dim 1 is 16; expected a multiple of 32, for so many blocks}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
       {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 16, 0], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 8, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}

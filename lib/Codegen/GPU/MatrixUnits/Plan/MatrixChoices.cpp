@@ -345,9 +345,41 @@ void MatrixPlanner::chooseBlocks() {
       }
   }
   plan.widths[first.n] = chosen;
+  if (plan.products.size() == 1 && isWide && isAlone && !wantedRows &&
+      !wantedSplit && !hints.columns)
+    chooseFullRounds(best);
   if (plan.sumSplits > 1)
     for (auto &[d, width] : plan.widths)
       width = llvm::alignTo(width, 4 * plan.sumSplits);
+}
+
+/// Tiles of other sizes for a plain product, where those of 128 rows would leave most
+/// multiprocessors idle in the last round: three warpgroups of rows, or fewer columns.
+void MatrixPlanner::chooseFullRounds(double cycles) {
+  MatrixProduct &product = plan.products.front();
+  int64_t others = 1;
+  for (int64_t d : space.schedule.getGrid())
+    if (unsigned(d) != plan.m && unsigned(d) != product.n)
+      others *= *extentOf(d);
+  int64_t sum = product.outerSums.empty() ? *extentOf(product.k)
+                                          : *sumTilesOf(product) * kSumTile;
+  double best = cycles * kWorthOtherTiles;
+  for (int64_t consumers : {2, 3})
+    for (int64_t width : {192, 160, 224, 144, 176, 208, 240, 128, 256}) {
+      if (consumers == 3 && (width > kColumnsOfThree || sum < kSumOfThree))
+        continue;
+      int64_t tiles = others *
+                      llvm::divideCeil(*extentOf(plan.m), 64 * consumers) *
+                      llvm::divideCeil(*extentOf(product.n), width);
+      SharedSum shared{sum, width};
+      double now = cyclesOfShared(shared, tiles, consumers, 1, units);
+      if (now >= best)
+        continue;
+      best = now;
+      plan.widths[product.n] = width;
+      plan.consumers = consumers;
+      plan.sumSplits = 1;
+    }
 }
 
 /// Whether the next launch's blocks should find a place beside these: where one cluster

@@ -77,6 +77,7 @@ private:
   bool isWorthThree(int64_t rows, int64_t length);
   bool leavesRoom();
   void chooseBlocks();
+  void chooseFullRounds(double cycles);
   void shareFold(int64_t tiles, int64_t rows);
   std::optional<int64_t> extentOf(unsigned d) const {
     int64_t extent = space.staticExtents[d];

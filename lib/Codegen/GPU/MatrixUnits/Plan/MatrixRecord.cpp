@@ -148,8 +148,11 @@ bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
                   "at most");
   if (plan.consumers < 3)
     return true;
-  if (!plan.stream || record.getSplits() > 1 || record.getSumSplits() > 1)
-    return refuse("three warpgroups are for folds that one block makes");
+  if (record.getSplits() > 1 || record.getSumSplits() > 1)
+    return refuse(
+        "three warpgroups are for folds and sums that one block makes");
+  if (!plan.stream)
+    return true;
   for (const MatrixProduct &product : plan.products)
     if (!product.isSecond && !product.isResident)
       return refuse("three warpgroups have left operands in shared memory");

@@ -64,6 +64,11 @@ inline constexpr int64_t kRegistersOfThree = 128;
 /// where predicates cut tiles.
 inline constexpr double kGainOfThree = 1.08;
 inline constexpr int64_t kLongStream = 8192;
+/// Columns of a plain product for which three warpgroups have registers, and the length of
+/// sums beside which an epilogue's spills count little; the time of tiles of other sizes beside
+/// that of 128 rows, from which on they are taken. Estimated.
+inline constexpr int64_t kColumnsOfThree = 192, kSumOfThree = 512;
+inline constexpr double kWorthOtherTiles = 0.9;
 /// Columns of a step where rows are few: memory takes the time, and the first and
 /// the last tile should be short.
 inline constexpr int64_t kFewRowsColumns = 64;
