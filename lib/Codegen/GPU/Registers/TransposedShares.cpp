@@ -129,8 +129,8 @@ bool ThreadShares::dealTransposed() {
          llvm::divideCeil(pieces, threads / 2) * (threads / 2) <
              llvm::divideCeil(pieces, threads) * threads)
     threads /= 2;
-  if (isShort) {
-    // All that it takes, and the rest of the block for the other.
+  if (isShort || threads * best <= demands.limits.warp) {
+    // All that it takes, within a warp, and the rest of the block for the other.
     giveThreads(other, threads);
     giveThreads(d, own);
   } else {
