@@ -156,10 +156,11 @@ static LogicalResult addSchedule(OpPassManager &pm,
   if (!options.strict) {
     pm.addPass(createNarrowDoubles());
     pm.addPass(createCSEPass());
-    // Tiles that are asked for are of dims as they were written.
-    if (options.tiles.empty() && options.splits == 0)
-      pm.addPass(createSplitSums());
   }
+  pm.addPass(createPitchOperands());
+  // Tiles that are asked for are of dims as they were written.
+  if (!options.strict && options.tiles.empty() && options.splits == 0)
+    pm.addPass(createSplitSums());
   pm.addPass(createPrepackOperands());
   ScheduleOptions schedule;
   schedule.kind = options.schedule;

@@ -112,6 +112,8 @@ inline constexpr unsigned kManyDims = 6;
 /// The use of threads along short rows, beside that along what they are part of, from which
 /// on they stay as they are. Estimated.
 inline constexpr double kLeastBetter = 0.7;
+/// What rows of a product fill of tiles of 128, from which on they stay as they are. Estimated.
+inline constexpr double kLeastFilled = 0.9;
 
 //===----------------------------------------------------------------------===//
 // Loops that write into one tensor after another (redfuse-cut-carried)
@@ -254,6 +256,10 @@ inline constexpr double kWarpComputed16 = 80e12, kUnitPlain16 = 300e12;
 /// The same of plain 16-bit operands whose rows do not begin at multiples of 16 bytes.
 /// Measured on an H100: 2402 x 8064 x 7217 in 2.9 ms.
 inline constexpr double kWarpRagged16 = 48e12;
+/// Elements of such rows that all warps load in a second; and how often each is used, up to
+/// which threads read rows as they lie. Measured there: 114 x 23381 x 19241 in 1.9 ms, 114 x
+/// 12811 x 23381 in 2.3; the latter is estimated.
+inline constexpr double kRaggedElements = 2e11, kFewUsesOfRagged = 16;
 /// The same of those whose rows begin at multiples of 16 bytes, but not of lines: a tile
 /// has two lines for each of its rows' 128 bytes, more than the L2 cache gives in its time.
 /// Measured there: 2402 x 8064 x 7224 in 0.72 ms, with 7232 in 0.41. And sums from which on

@@ -23,8 +23,8 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
-/// Rows of one matrix instruction of a warpgroup.
-static constexpr int64_t kTileRows = 64;
+/// Rows of one matrix instruction of a warpgroup, and those of a tile.
+static constexpr int64_t kTileRows = 64, kWholeTile = 128;
 
 /// Where `dim` is a result of a map as it is; nothing where it does not occur, or
 /// occurs otherwise (`isOther`).
@@ -104,6 +104,35 @@ static SmallBitVector findFewRows(CascadeOp op) {
           own.test(d) && llvm::is_contained(reduce.getInto(), d))
         rows.set(d);
   }
+  return rows;
+}
+
+/// The dims of one factor of a cascade's only reduction, a sum of products whose positions
+/// nothing asks for, where one of them leaves much of its tiles empty.
+static SmallBitVector findPartlyFilledRows(CascadeOp op) {
+  SmallVector<int64_t> extents = getStaticExtents(op);
+  SmallBitVector rows(extents.size());
+  FailureOr<DimSets> sets = DimSets::compute(op);
+  Block &body = op.getBody().front();
+  auto reduces = llvm::to_vector(body.getOps<ReduceOp>());
+  if (failed(sets) || reduces.size() != 1 || !body.getOps<IndexOp>().empty())
+    return rows;
+  auto mul = reduces[0].getOperand(0).getDefiningOp<arith::MulFOp>();
+  if (!mul || reduces[0].getReducer() != Reducer::Add)
+    return rows;
+  SmallBitVector own = (*sets)[mul.getLhs()];
+  own ^= (*sets)[mul.getRhs()];
+  bool isPartlyFilled = false;
+  for (int64_t d : reduces[0].getInto()) {
+    if (!own.test(unsigned(d)) || ShapedType::isDynamic(extents[d]))
+      continue;
+    rows.set(unsigned(d));
+    auto tiles = double(llvm::alignTo(uint64_t(extents[d]), kWholeTile));
+    isPartlyFilled |=
+        extents[d] > 1 && double(extents[d]) < kLeastFilled * tiles;
+  }
+  if (!isPartlyFilled)
+    rows.reset();
   return rows;
 }
 
@@ -362,7 +391,9 @@ struct CollapseDims : public redfuse::impl::CollapseDimsBase<CollapseDims> {
     getOperation()->walk([&](CascadeOp op) { ops.push_back(op); });
     IRRewriter b(&getContext());
     for (CascadeOp op : ops) {
-      SmallBitVector rows = findFewRows(op);
+      SmallBitVector rows = findPartlyFilledRows(op);
+      if (rows.count() < 2)
+        rows = findFewRows(op);
       bool isOfFewRows = rows.count() > 1;
       if (op.getScheduleAttr() || !llvm::all_of(op->getOperands(), isWhole) ||
           !llvm::all_of(op->getResults(), staysWhole))

@@ -4,6 +4,7 @@
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Analysis/TileProgram.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
+#include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -144,7 +145,7 @@ bool Product::isOnItsWay(Value v, bool &isComputed) {
   if (auto argument = dyn_cast<BlockArgument>(v)) {
     AffineMap map = maps[argument.getArgNumber()];
     // A window is no such read; one of rows that are moved against the results' is.
-    if (!map.isProjectedPermutation()) {
+    if (!simplifyForExtents(map, extents).isProjectedPermutation()) {
       isComputed = true;
       auto type = dyn_cast<RankedTensorType>(
           op.getInputs()[argument.getArgNumber()].getType());
@@ -305,8 +306,16 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
         bool(factor.round) != bool(found[0].round))
       return std::nullopt;
   // Products without windows have generators of their own for 16-bit floats, of rows that
-  // begin at multiples of 16 bytes.
+  // begin at multiples of 16 bytes. Where both are in memory, redfuse-pitch-operands has
+  // seen to that.
   bool isPlain = isShort && taps.none();
+  if (isPlain && llvm::all_of(found, [&](const Factor &factor) {
+        auto argument = dyn_cast<BlockArgument>(factor.value);
+        return argument &&
+               simplifyForExtents(maps[argument.getArgNumber()], extents)
+                   .isProjectedPermutation();
+      }))
+    return std::nullopt;
   auto areRagged = [&](int64_t bytes) {
     return llvm::any_of(
         found, [&](const Factor &factor) { return isRagged(factor, bytes); });

@@ -10,6 +10,7 @@
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 #include "redfuse/Dialect/Redfuse/Utils/TensorPart.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -36,7 +37,10 @@ class LongSum {
 public:
   LongSum(CascadeOp op, const Chip &chip)
       : op(op), chip(chip), extents(getStaticExtents(op)),
-        maps(op.getIndexingMapsArray()) {}
+        maps(op.getIndexingMapsArray()) {
+    for (AffineMap map : maps)
+      places.push_back(simplifyForExtents(map, extents));
+  }
 
   /// Whether it can be cut.
   bool find();
@@ -55,7 +59,8 @@ private:
   CascadeOp op;
   const Chip &chip;
   SmallVector<int64_t> extents;
-  SmallVector<AffineMap> maps;
+  /// As they are, and without `d mod n` that changes nothing: parts read slices.
+  SmallVector<AffineMap> maps, places;
   ReduceOp reduce;
   std::optional<DimSets> sets;
   SmallBitVector summed;
@@ -128,7 +133,7 @@ bool LongSum::find() {
   // Tensors that are read at places which are data would have to be read whole.
   return llvm::all_of(cone, [](Operation *inner) { return isPure(inner); }) &&
          llvm::all_of(llvm::enumerate(op.getInputs()), [&](auto input) {
-           AffineMap map = maps[input.index()];
+           AffineMap map = places[input.index()];
            if (!getDimsOf(map).anyCommon(summed))
              return true;
            auto type = cast<RankedTensorType>(input.value().getType());
@@ -165,9 +170,7 @@ int64_t LongSum::chooseSplits() {
     isShort &= bits == 16;
     isAligned &= type.getShape().back() * bits % 128 == 0;
   }
-  // Tensor maps take whole tensors.
-  bool areStaged = isAligned && isShort && chip.has(Wgmma) &&
-                   extents[dim] % (2 * kStreamedProducts) == 0;
+  bool areStaged = isAligned && isShort && chip.has(Wgmma);
   // Rows and columns of a tile.
   std::sort(rows, rows + 2);
   double side[2] = {
@@ -205,7 +208,8 @@ int64_t LongSum::chooseSplits() {
   return kLeastGain * (secondsOf(double(splits)) + merged) < now ? splits : 0;
 }
 
-/// What some splits, or one without a dim of their own (0), read of a tensor.
+/// What some splits, or one without a dim of their own (0), read of a tensor that has the
+/// extents of the map's dims, or more.
 Value LongSum::slice(RewriterBase &b, Value tensor, AffineMap map,
                      int64_t begin, int64_t splits, int64_t length) {
   Location loc = op.getLoc();
@@ -214,6 +218,12 @@ Value LongSum::slice(RewriterBase &b, Value tensor, AffineMap map,
   if (!along)
     return tensor;
   auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<int64_t> read;
+  for (AffineExpr e : map.getResults())
+    read.push_back(extents[cast<AffineDimExpr>(e).getPosition()]);
+  for (auto [d, extent] : llvm::enumerate(read))
+    if (d != *along)
+      tensor = extractPart(b, loc, tensor, unsigned(d), 0, extent);
   tensor = extractPart(b, loc, tensor, *along, begin,
                        std::max<int64_t>(splits, 1) * length);
   if (splits == 0)
@@ -226,7 +236,7 @@ Value LongSum::slice(RewriterBase &b, Value tensor, AffineMap map,
       groups.back().push_back(int64_t(shape.size()) + 1);
       llvm::append_values(shape, splits, length);
     } else {
-      shape.push_back(type.getDimSize(d));
+      shape.push_back(read[d]);
     }
   }
   return tensor::ExpandShapeOp::create(b, loc, type.clone(shape), tensor,
@@ -252,31 +262,31 @@ CascadeOp LongSum::makePart(RewriterBase &b, int64_t begin, int64_t splits,
       continue;
     unsigned i = argument.getArgNumber();
     inputs.push_back(
-        slice(b, op.getInputs()[i], maps[i], begin, splits, length));
-    SmallVector<AffineExpr> places;
-    for (AffineExpr e : maps[i].getResults()) {
+        slice(b, op.getInputs()[i], places[i], begin, splits, length));
+    SmallVector<AffineExpr> own;
+    for (AffineExpr e : places[i].getResults()) {
       if (splits > 0 && e == b.getAffineDimExpr(dim))
-        places.push_back(b.getAffineDimExpr(0));
-      places.push_back(e.replaceDims(dims));
+        own.push_back(b.getAffineDimExpr(0));
+      own.push_back(e.replaceDims(dims));
     }
-    ownMaps.push_back(AffineMap::get(numDims, 0, places, op.getContext()));
+    ownMaps.push_back(AffineMap::get(numDims, 0, own, op.getContext()));
     arguments.push_back(argument);
   }
   SmallVector<int64_t> shape, over, into;
-  SmallVector<AffineExpr> places;
+  SmallVector<AffineExpr> results;
   if (splits > 0) {
     shape.push_back(splits);
-    places.push_back(b.getAffineDimExpr(0));
+    results.push_back(b.getAffineDimExpr(0));
     into.push_back(0);
   }
   for (int64_t d : reduce.getInto()) {
     shape.push_back(extents[d]);
-    places.push_back(dims[d]);
+    results.push_back(dims[d]);
     into.push_back(d + shift);
   }
   for (int64_t d : reduce.getOver())
     over.push_back(d + shift);
-  ownMaps.push_back(AffineMap::get(numDims, 0, places, op.getContext()));
+  ownMaps.push_back(AffineMap::get(numDims, 0, results, op.getContext()));
   Value init =
       tensor::EmptyOp::create(b, loc, shape, reduce.getOperand(0).getType());
   auto made = CascadeOp::create(b, loc, init.getType(), inputs, init,

@@ -20,6 +20,7 @@ FRAGMENTS = {
     "redfuse-collapse-dims",
     "redfuse-lazy-pivots",
     "redfuse-nest-reductions",
+    "redfuse-pitch-operands",
     "redfuse-plan-contractions",
     "redfuse-plan-packing",
     "redfuse-plan-matrices",

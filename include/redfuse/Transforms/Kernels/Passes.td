@@ -4,6 +4,48 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PitchOperands : Pass<"redfuse-pitch-operands"> {
+  let summary = "Copy matrices whose rows are ragged to where rows begin at whole lines";
+  let description = [{
+    Copies of tensor maps read 16-bit matrices whose rows begin at multiples of 16 bytes, and
+    read them faster where these are multiples of a line of memory. A cascade in front copies
+    the rows of others, in their order, so that as many elements are between them; the
+    products read what was there, and not what lies behind (`d1 mod 780`). Matrices
+    that lie well are left as they are. This is done for cascades whose products are all of
+    plain matrices in memory, or of what they have reduced before, where the copies take less
+    time, by the bytes that they move, than the products gain.
+
+    For targets with units of warpgroups (sm_90a); without a chip nothing changes.
+
+    ```mlir
+    #a = affine_map<(i, j, k) -> (i, k)>
+    #b = affine_map<(i, j, k) -> (k, j)>
+    #c = affine_map<(i, j, k) -> (i, j)>
+    %r = redfuse.cascade {indexing_maps = [#a, #b, #c]}
+        ins(%a, %b : tensor<4096x780xbf16>, tensor<780x1536xbf16>)
+        outs(%e : tensor<4096x1536xf32>) {
+    // ... their product, summed over [2]
+    ```
+
+    becomes
+
+    ```mlir
+    #row = affine_map<(i, k) -> (i, k mod 780)>
+    #id = affine_map<(i, k) -> (i, k)>
+    #a = affine_map<(i, j, k) -> (i, k mod 780)>
+    %n = tensor.empty() : tensor<4096x832xbf16>
+    %p = redfuse.cascade {indexing_maps = [#row, #id]} ins(%a : tensor<4096x780xbf16>)
+        outs(%n : tensor<4096x832xbf16>) {
+    ^bb0(%x: bf16):
+      redfuse.yield %x : bf16
+    } -> tensor<4096x832xbf16>
+    %r = redfuse.cascade {indexing_maps = [#a, #b, #c]}
+        ins(%p, %b : tensor<4096x832xbf16>, tensor<780x1536xbf16>) ...
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
+}
+
 def PrepackOperands : Pass<"redfuse-prepack-operands"> {
   let summary = "Copy operands of products into the order in which blocks read them";
   let description = [{
