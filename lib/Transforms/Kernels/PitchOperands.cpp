@@ -1,4 +1,6 @@
 //===- PitchOperands.cpp - redfuse-pitch-operands -------------------------===//
+#include "Canonicalized.h"
+
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
@@ -10,7 +12,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace redfuse {
 #define GEN_PASS_DEF_PITCHOPERANDS
@@ -270,11 +271,7 @@ struct PitchOperands : public redfuse::impl::PitchOperandsBase<PitchOperands> {
     }
     if (made.empty())
       return;
-    RewritePatternSet patterns(&getContext());
-    CascadeOp::getCanonicalizationPatterns(patterns, &getContext());
-    GreedyRewriteConfig config;
-    config.setStrictness(GreedyRewriteStrictness::ExistingOps);
-    if (failed(applyOpPatternsGreedily(made, std::move(patterns), config)))
+    if (!canonicalizeCascades(&getContext(), made))
       return signalPassFailure();
     // Products that share a matrix share its copy.
     DominanceInfo dominance(root);

@@ -1,4 +1,6 @@
 //===- PrepackOperands.cpp - redfuse-prepack-operands ---------------------===//
+#include "Canonicalized.h"
+
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
@@ -14,7 +16,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/CSE.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace redfuse {
@@ -768,11 +769,7 @@ struct PrepackOperands
     }
     if (made.empty())
       return;
-    RewritePatternSet patterns(&getContext());
-    CascadeOp::getCanonicalizationPatterns(patterns, &getContext());
-    GreedyRewriteConfig config;
-    config.setStrictness(GreedyRewriteStrictness::ExistingOps);
-    if (failed(applyOpPatternsGreedily(made, std::move(patterns), config)))
+    if (!canonicalizeCascades(&getContext(), made))
       return signalPassFailure();
     // Products that share an operand share its copy.
     DominanceInfo dominance(root);

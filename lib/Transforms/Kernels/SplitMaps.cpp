@@ -5,6 +5,8 @@
 // each side instead, which reads and writes its part.
 //
 //===----------------------------------------------------------------------===//
+#include "Canonicalized.h"
+
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
@@ -14,7 +16,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace redfuse {
 #define GEN_PASS_DEF_SPLITMAPS
@@ -236,13 +237,7 @@ struct SplitMaps : public redfuse::impl::SplitMapsBase<SplitMaps> {
       llvm::erase(made, op.getOperation());
       b.replaceOp(op, results);
     }
-    if (made.empty())
-      return;
-    RewritePatternSet patterns(&getContext());
-    CascadeOp::getCanonicalizationPatterns(patterns, &getContext());
-    GreedyRewriteConfig config;
-    config.setStrictness(GreedyRewriteStrictness::ExistingOps);
-    if (failed(applyOpPatternsGreedily(made, std::move(patterns), config)))
+    if (!canonicalizeCascades(&getContext(), made))
       signalPassFailure();
   }
 };
