@@ -64,7 +64,7 @@ def PrepackOperands : Pass<"redfuse-prepack-operands"> {
     nothing), and those of other f32, of which there are two copies: floats of TF32, and what
     they lack (`redfuse.parts` marks their sum, which is the factor). What lies so already is
     not copied; zeros around a window are made where it is read. Where the dim is no
-    multiple of a vector (37 channels), or rows of plain 16-bit matrices do not begin at
+    multiple of a vector (37 channels), or rows of 16-bit matrices beside a computed one do not begin at
     multiples of 16 bytes, or of a line of memory, zeros are put behind the dim in both copies. Products that share an
     operand share its copy. This is done where the copies take less time, by the bytes that
     they move, than the products gain.
