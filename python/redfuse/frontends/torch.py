@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import ArgumentError, CompileError, UnsupportedError
-from . import results
+from . import changes, results
 from .interface import TENSOR, Interface, check_leaves, leaves_of
 from .mlir import Source
 from .precision import HIGHEST, Precision
@@ -54,20 +54,46 @@ def export(
     named = dict(kwargs or {})
     check_leaves(inputs, named)
     module = program if isinstance(program, torch.nn.Module) else _as_module(program, inputs, named)
-    flat = _Flat(module)
-    was_training = module.training
-    whole = flat.as_module()
+
+    def imported(keeps: bool) -> tuple[Source, Interface | None]:
+        flat = _Flat(module, keeps)
+        exported = _exported(flat, inputs, named, dynamic_shapes)
+        if flat.replaced and not keeps:
+            raise _StateError
+        flat.check_kept(exported)
+        return _imported(exported, flat.module, flat, parameters, precision)
+
+    from .fx.program import WrittenConstantError
+
     try:
-        exported = torch.export.export(
-            whole, tuple(inputs), named, dynamic_shapes=_as_given(dynamic_shapes, inputs, named)
-        )
+        return imported(keeps=False)
+    except (_StateError, WrittenConstantError):
+        with changes.as_buffers(module):
+            return imported(keeps=True)
+
+
+class _StateError(Exception):
+    """A module gives attributes other tensors than they had."""
+
+
+def _exported(flat: _Flat, inputs: Sequence[Any], named: dict[str, Any], open_: Any) -> Any:
+    import torch
+
+    from .fx.recurrent import as_one_operation
+
+    was_training = flat.inner.training
+    flat.module.eval()
+    try:
+        with as_one_operation():
+            return torch.export.export(
+                flat.module, tuple(inputs), named, dynamic_shapes=_as_given(open_, inputs, named)
+            )
     except UnsupportedError:
         raise
     except Exception as error:  # torch.export raises many types of its own
         raise CompileError(f"torch.export cannot trace this program: {_head(error)}") from error
     finally:
-        module.train(was_training)
-    return _imported(exported, whole, flat, parameters, precision)
+        flat.inner.train(was_training)
 
 
 def _imported(
@@ -132,14 +158,16 @@ def _as_given(dynamic_shapes: Any, inputs: Sequence[Any], named: Mapping[str, An
 class _Flat:
     """A module whose results are a tuple of tensors, and their structure."""
 
-    def __init__(self, module: Any):
-        self._module = module
+    def __init__(self, inner: Any, keeps: bool):
+        """keeps: what attributes are given is written to the tensors that they had."""
+        import torch
+
+        self.inner = inner
         # Makes of the results what the module returns; None where that is what they are.
         self.rebuild: Any = None
-
-    def as_module(self) -> Any:
-        """What is exported, in eval mode."""
-        import torch
+        # Attributes with other tensors than before, and of these what cannot be written.
+        self.replaced: list[Any] = []
+        self._unwritten: list[str] = []
 
         class Flat(torch.nn.Module):
             def __init__(self, inner: Any):
@@ -147,9 +175,25 @@ class _Flat:
                 self.inner = inner
 
             def forward(this, *arguments: Any, **named: Any) -> Any:  # noqa: N805
-                return self._flatten(this.inner(*arguments, **named))
+                before = changes.tensors_of(this.inner)
+                made = self._flatten(this.inner(*arguments, **named))
+                self.replaced = changes.replaced(this.inner, before)
+                if keeps:
+                    self._unwritten = changes.write_back(this.inner, before)
+                return made
 
-        return Flat(self._module).eval()
+        # What is exported.
+        self.module = Flat(inner)
+
+    def check_kept(self, exported: Any) -> None:
+        """Raises UnsupportedError if what cannot be written would be read by the next call."""
+        names = exported.graph_signature.inputs_to_buffers
+        for node in exported.graph.nodes:
+            name = names.get(node.name, "").removeprefix("inner.")
+            if node.op == "placeholder" and node.users and name in self._unwritten:
+                raise UnsupportedError(
+                    f"the program gives {name} another shape or type; expected one that stays"
+                )
 
     def _flatten(self, made: Any) -> tuple[Any, ...]:
         tensors, self.rebuild = results.flatten(made)

@@ -18,7 +18,7 @@ GRAPHS: dict[str, Callable[..., Any]] = {}
 _AROUND = ("wrap_with_set_grad_enabled",)
 
 
-def _of_graphs(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def of_graphs(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         GRAPHS[name] = function
         return function
@@ -61,7 +61,7 @@ def _truth(given: Any) -> Any:
     return dtypes.convert(value, given.dtype, torch.bool)
 
 
-@_of_graphs("cond")
+@of_graphs("cond")
 def _cond(
     importer: Any, node: Any, pred: Any, true_graph: Any, false_graph: Any, operands: Any = ()
 ) -> Any:
@@ -76,7 +76,7 @@ def _cond(
     return _tensors(op.results, metas)
 
 
-@_of_graphs("while_loop")
+@of_graphs("while_loop")
 def _while(
     importer: Any, node: Any, cond: Any, body: Any, carried: Sequence[Any], more: Sequence[Any]
 ) -> Any:
@@ -95,7 +95,7 @@ def _while(
     return _tensors(op.results, metas)
 
 
-@_of_graphs("scan")
+@of_graphs("scan")
 def _scan(
     importer: Any, node: Any, combine: Any, init: Sequence[Any], xs: Sequence[Any],
     more: Sequence[Any] = (),
@@ -129,7 +129,7 @@ def _scan(
 
 for _name in _AROUND:
 
-    @_of_graphs(_name)
+    @of_graphs(_name)
     def _inlined(importer: Any, node: Any, *given: Any) -> Any:
         graph = next(x for x in given if isinstance(x, torch.fx.GraphModule))
         place = list(given).index(graph)

@@ -28,6 +28,7 @@ from . import (
     pointwise,
     prims,
     products,
+    recurrent,
     reductions,
     scans,
     scattering,
@@ -44,7 +45,7 @@ from .registry import LOWERINGS, Call
 assert (
     attention and indexing and norms and orders and pointwise and prims and products and reductions
 )
-assert scans and scattering and views and windows
+assert recurrent and scans and scattering and views and windows
 
 # Say something to PyTorch, and make nothing.
 _NOTHING = (
@@ -65,6 +66,7 @@ class GraphImporter:
         self.builder = Builder(self.extent, precision)
         self.decomposer = Decomposer()
         self._around: list[str] = []  # operations that are being taken apart
+        self._held: dict[Any, Any] = {}  # data of nodes that are constants
 
     # ---- extents
 
@@ -160,6 +162,7 @@ class GraphImporter:
             if node.op == "placeholder":
                 held = constants(node.name)
                 if held is not None:
+                    self._held[node] = held
                     self.values[node] = self.constant(held)
             elif node.op == "get_attr":
                 self.values[node] = self._attribute(node, constants(node.target))
@@ -176,6 +179,10 @@ class GraphImporter:
         if data is None:
             raise UnsupportedError(f"the data of {node.target} is not known to PyTorch")
         return self.constant(data)
+
+    def held(self, node: Any) -> Any:
+        """The data of a node that is a constant of the program; None of another."""
+        return self._held.get(node)
 
     def constant(self, held: Any) -> Tensor:
         """A tensor's data in the program."""

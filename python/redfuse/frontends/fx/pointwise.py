@@ -60,12 +60,12 @@ def _like(x: Scalar, number: float) -> Scalar:
     return arith.ConstantOp(x.type, ir.FloatAttr.get(x.type, number)).result
 
 
-def _sigmoid(x: Scalar) -> Scalar:
+def sigmoid(x: Scalar) -> Scalar:
     one = _like(x, 1.0)
     return arith.divf(one, arith.addf(one, math.exp(arith.negf(x))))
 
 
-def _relu(x: Scalar) -> Scalar:
+def relu(x: Scalar) -> Scalar:
     return arith.maximumf(x, _like(x, 0.0))
 
 
@@ -80,7 +80,7 @@ def _frac(x: Scalar) -> Scalar:
 
 
 def _silu(x: Scalar) -> Scalar:
-    return arith.mulf(x, _sigmoid(x))
+    return arith.mulf(x, sigmoid(x))
 
 
 _UNARY: dict[str, Callable[[Scalar], Scalar]] = {
@@ -89,7 +89,7 @@ _UNARY: dict[str, Callable[[Scalar], Scalar]] = {
     "erf": math.erf, "erfc": math.erfc, "exp": math.exp, "exp2": math.exp2, "expm1": math.expm1,
     "floor": math.floor, "frac": _frac, "log": math.log, "log10": math.log10, "log1p": math.log1p,
     "log2": math.log2, "reciprocal": _reciprocal, "round": math.roundeven, "rsqrt": math.rsqrt,
-    "sigmoid": _sigmoid, "silu": _silu, "sin": math.sin, "sinh": math.sinh, "sqrt": math.sqrt,
+    "sigmoid": sigmoid, "silu": _silu, "sin": math.sin, "sinh": math.sinh, "sqrt": math.sqrt,
     "tan": math.tan, "tanh": math.tanh, "trunc": math.trunc,
 }  # fmt: skip
 _WHOLE = ("ceil", "floor", "round", "trunc")  # of integers they are nothing

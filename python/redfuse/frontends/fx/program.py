@@ -14,6 +14,7 @@ from ...errors import CompileError, UnsupportedError
 from ..interface import TENSOR
 from ..precision import HIGHEST, Precision
 from .importer import GraphImporter
+from .recurrent import as_one_operation
 
 _WRITES = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
 # Operations whose schema does not tell that they write to the running mean and variance, with the
@@ -58,7 +59,7 @@ def import_program(
     from ... import dialects  # noqa: F401  redfuse's dialects are known to the context
 
     if _writes(program.graph):
-        program = program.run_decompositions({})
+        program = _without_writes(program)
     signature = program.graph_signature
     names = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
     held = {
@@ -129,6 +130,29 @@ def import_program(
         module, [names[n] for n in bound], [targets.index(s.target) for s in written],
         [_type(nodes[n]) for n in arguments], [_type(n) for n in returned], outputs,
     )  # fmt: skip
+
+
+def _without_writes(program: Any) -> Any:
+    """The same program, whose graph makes what is written and gives it back."""
+    try:
+        with as_one_operation():
+            return program.run_decompositions({})
+    except RuntimeError as error:
+        name, found, _ = str(error).partition(_MUTATED)
+        if not found:
+            raise
+        raise WrittenConstantError(
+            f"the program writes to {name.split()[-1]}, which is neither a buffer nor an argument; "
+            "register it in the module: register_buffer(name, tensor)"
+        ) from error
+
+
+class WrittenConstantError(UnsupportedError):
+    """A module writes to a tensor that PyTorch takes for a constant."""
+
+
+# What PyTorch says of it, behind its name.
+_MUTATED = " is mutated in the forward method"
 
 
 def _type(node: Any) -> str:
