@@ -18,16 +18,19 @@ static constexpr unsigned kHopper =
 static constexpr int64_t kLaunchNs = 3000, kLaunchNsOfAMD = 5000;
 
 static constexpr Chip kChips[] = {
-#define NVIDIA_CHIP(NAME, CAPABILITY, FEATURES, UNITS, BANDWIDTH, FLOPS,       \
-                    SHARED, PRODUCTS, PTX)                                     \
-  {#NAME,    "cuda",    (FEATURES),      UNITS,      BANDWIDTH,                \
-   FLOPS,    kLaunchNs, /*lanes=*/32,    CAPABILITY, SHARED * 1024,            \
-   PRODUCTS, PTX,       /*elfMachine=*/0},
-#define AMD_CHIP(NAME, FEATURES, UNITS, BANDWIDTH, FLOPS, WAVE, ELF)           \
+#define NVIDIA_CHIP(NAME, CAPABILITY, FEATURES, UNITS, THREADS, BLOCKS,        \
+                    BANDWIDTH, FLOPS, SHARED, PRODUCTS, PTX)                   \
+  {#NAME,      "cuda",        (FEATURES), UNITS,     THREADS,                  \
+   BLOCKS,     BANDWIDTH,     FLOPS,      kLaunchNs, /*lanes=*/32,             \
+   CAPABILITY, SHARED * 1024, PRODUCTS,   PTX,       /*elfMachine=*/0},
+#define AMD_CHIP(NAME, FEATURES, UNITS, THREADS, BLOCKS, BANDWIDTH, FLOPS,     \
+                 WAVE, ELF)                                                    \
   {#NAME,                                                                      \
    "rocm",                                                                     \
    (FEATURES),                                                                 \
    UNITS,                                                                      \
+   THREADS,                                                                    \
+   BLOCKS,                                                                     \
    BANDWIDTH,                                                                  \
    FLOPS,                                                                      \
    kLaunchNsOfAMD,                                                             \

@@ -40,7 +40,12 @@ struct Chip {
   /// The word of targets and of `#redfuse.target` for whose it is: "cuda", "rocm".
   llvm::StringLiteral family;
   unsigned features;
-  int64_t units, bandwidth, flops;
+  int64_t units;
+  /// Threads that a multiprocessor, or compute unit, runs at a time.
+  int64_t threadsOfUnit;
+  /// Blocks that these are of at most.
+  int64_t blocksOfUnit;
+  int64_t bandwidth, flops;
   /// Nanoseconds that a launch takes.
   int64_t launchNs;
   /// Threads of a warp or wave.

@@ -28,6 +28,8 @@ DeviceLimits redfuse::limitsOf(const Chip *chip) {
   limits.warp = getWarpLanes(chip);
   if (!chip)
     return limits;
+  limits.threadsOfUnit = chip->threadsOfUnit;
+  limits.blocksOfUnit = chip->blocksOfUnit;
   if (chip->has(AsyncCopies))
     limits.sharedBytes = getBlockSharedBytes(*chip);
   limits.overlapsLaunches = chip->has(OverlappedLaunches);
@@ -44,7 +46,13 @@ struct PlanRegisters : public redfuse::impl::PlanRegistersBase<PlanRegisters> {
     FailureOr<SmallVector<KernelLaunch>> launches = findLaunches(module);
     if (failed(launches))
       return signalPassFailure();
-    DeviceLimits limits = limitsOf(strict ? nullptr : getChipOf(module));
+    const Chip *chip = getChipOf(module);
+    DeviceLimits limits = limitsOf(strict ? nullptr : chip);
+    if (chip) {
+      // How many blocks run at a time changes no result.
+      limits.threadsOfUnit = chip->threadsOfUnit;
+      limits.blocksOfUnit = chip->blocksOfUnit;
+    }
     for (KernelLaunch &from : *launches)
       if (failed(plan(from, limits)))
         return signalPassFailure();

@@ -1,4 +1,5 @@
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_120 -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s --check-prefix=FEWER
 
 // What all blocks read, of 8192 elements: a thread has registers for its part of them beside its part
 // of a row, and three blocks still have 48 KiB of rows under way. All loads come first.
@@ -39,7 +40,10 @@ redfuse.kernel @block_0 attributes {num_inputs = 2 : i64,
 // -----
 
 // With two such inputs only two blocks would run at a time: each is loaded where it is used, and four
-// blocks run.
+// blocks run, or three where a multiprocessor runs 1536 threads.
+
+// FEWER-LABEL: gpu.func @two_0
+// FEWER-SAME: known_block_size = array<i32: 512, 1, 1>, nvvm.minctasm = 3 : i32
 
 // CHECK-LABEL: gpu.func @two_0
 // CHECK-SAME: nvvm.minctasm = 4 : i32

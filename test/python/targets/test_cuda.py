@@ -130,6 +130,27 @@ def test_memory_bound(name: str, tmp_path: Path) -> None:
     assert all(kernel.spills == 0 for kernel in resources)
 
 
+# Threads and blocks of a multiprocessor at most (CUDA C++ Programming Guide, "Technical Specifications
+# per Compute Capability").
+RESIDENT = {"sm_80": (2048, 32), "sm_86": (1536, 16), "sm_89": (1536, 24), "sm_120": (1536, 24)}
+
+
+@pytest.mark.parametrize("chip", RESIDENT)
+def test_blocks_that_run_at_a_time(chip: str, tmp_path: Path) -> None:
+    """No kernel asks for more of them than there can be: ptxas would not look at what it asks."""
+    threads, blocks = RESIDENT[chip]
+    found = []
+    for name in ("softmax", "softmax_short", "layernorm", "rmsnorm", "variance"):
+        path = tmp_path / f"{name}.mlir"
+        path.write_text(MEMORY_BOUND[name])
+        text = lower(read(path), Options(), stop_after="nvvm", target=f"cuda:{chip}").ptx
+        found += re.findall(rb"\.maxntid (\d+)[^{]*\.minnctapersm (\d+)", text)
+    assert found
+    for width, least in found:
+        assert int(least) <= blocks
+        assert int(width) * int(least) <= threads
+
+
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a", "sm_100a", "sm_120"])
 def test_cubins(chip: str) -> None:
     """Where there is a ptxas it takes the PTX; without one the driver gets the PTX itself."""

@@ -41,8 +41,9 @@ std::optional<KeptInput> InputPlaces::find(const RegisterDemands &demands,
 /// tiles of both beside what all blocks read.
 bool InputPlaces::chooseCache() {
   bool isAsked = demands.hints.keep == false;
-  int64_t threads = demands.hints.threads.value_or(kThreadsOfUnit / 2);
-  int64_t blocks = std::max<int64_t>(1, kThreadsOfUnit / threads);
+  int64_t blocks = std::max<int64_t>(
+      1, demands.limits.countBlocks(
+             demands.hints.threads.value_or(demands.getThreadsOfHalf())));
   double elements = 0, bytes = 0;
   for (const TensorAccess &access : demands.accesses) {
     elements = std::max(elements, demands.bytesOfTile(access) / access.bytes);
@@ -100,7 +101,8 @@ bool InputPlaces::chooseStages() {
     return false;
   }
   layout.leastBlocksPerUnit = std::min<int64_t>(
-      blocks, demands.hints.blocks.value_or(kThreadsOfUnit / kStayingThreads));
+      blocks, demands.hints.blocks.value_or(
+                  demands.limits.countBlocks(kStayingThreads)));
   return true;
 }
 
@@ -127,7 +129,7 @@ bool InputPlaces::chooseKept() {
     layout.kept.clear();
     return false;
   }
-  layout.leastBlocksPerUnit =
-      std::min<int64_t>({blocks, 3, kThreadsOfUnit / kKeepingThreads});
+  layout.leastBlocksPerUnit = std::min<int64_t>(
+      {blocks, 3, demands.limits.countBlocks(kKeepingThreads)});
   return true;
 }

@@ -30,10 +30,11 @@ void LoadTiming::chooseRounds() {
       next += pressure.registersOf(access);
   double all = double(pressure.countRegisters()) + next + kTemporaries;
   int64_t threads = layout.getThreadsOfBlock();
-  int64_t blocks =
-      std::min<int64_t>(kRegisters / (all * threads), kThreadsOfUnit / threads);
+  int64_t blocks = std::min<int64_t>(kRegisters / (all * threads),
+                                     demands.limits.countBlocks(threads));
   if (demands.hints.blocks)
-    blocks = std::min(*demands.hints.blocks, kThreadsOfUnit / threads);
+    blocks =
+        std::min(*demands.hints.blocks, demands.limits.countBlocks(threads));
   if (blocks < 1)
     return;
   layout.loopingBlocks = layout.leastBlocksPerUnit = blocks;
@@ -55,7 +56,7 @@ SharedLoads LoadTiming::chooseEarly() const {
     }
   int64_t threads = layout.getThreadsOfBlock();
   int64_t blocks = std::min<int64_t>(kRegisters / (registers * threads),
-                                     kThreadsOfUnit / threads);
+                                     demands.limits.countBlocks(threads));
   if (double(blocks) * own < kUnderWayBytes)
     return SharedLoads::AtUse;
   bool isOfWarps = llvm::all_of(demands.reduced.set_bits(), [&](unsigned d) {
@@ -109,7 +110,7 @@ void LoadTiming::chooseCaching() {
 /// leaves registers for that.
 void LoadTiming::chooseOccupancy() {
   int64_t threads = layout.getThreadsOfBlock();
-  int64_t most = kThreadsOfUnit / threads;
+  int64_t most = demands.limits.countBlocks(threads);
   if (demands.hints.blocks) {
     layout.leastBlocksPerUnit = std::min(*demands.hints.blocks, most);
     return;
@@ -122,7 +123,7 @@ void LoadTiming::chooseOccupancy() {
   for (const TensorAccess &access : demands.accesses)
     if (access.isInput && !demands.isSharedByBlocks(access))
       own += pressure.registersOf(access);
-  if (own <= double(kRegisters) / kThreadsOfUnit)
+  if (own <= double(kRegisters) / demands.limits.threadsOfUnit)
     layout.leastBlocksPerUnit = most;
 }
 
@@ -148,7 +149,7 @@ void LoadTiming::chooseAhead() {
   if (layout.cluster == 1 && !demands.hints.prefetch &&
       (bytes * tiles > kShortBytes ||
        2 * tiles * layout.threads >
-           double(kThreadsOfUnit) * demands.getUnits() ||
+           double(demands.limits.threadsOfUnit) * demands.getUnits() ||
        2 * layout.threads * (double(pressure.countRegisters()) + kTemporaries) >
            kRegisters)) {
     // While the states of a long fold are merged memory has nothing to do.
@@ -172,7 +173,7 @@ void LoadTiming::chooseAhead() {
   // same part of each tile.
   double running =
       std::max<double>(layout.leastBlocksPerUnit,
-                       kThreadsOfUnit / layout.getThreadsOfBlock()) *
+                       demands.limits.countBlocks(layout.getThreadsOfBlock())) *
       demands.getUnits() / layout.cluster;
   if (tiles > running) {
     layout.aheadTiles = std::clamp(most / bytes, 1.0, running);
@@ -210,8 +211,8 @@ void LoadTiming::chooseAwaiting() {
   if (layout.awaitsLoads && layout.leastBlocksPerUnit == 0) {
     int64_t wanted =
         llvm::divideCeil(int64_t(demands.countBlocks()), demands.getUnits());
-    layout.leastBlocksPerUnit =
-        std::min<int64_t>(wanted, kThreadsOfUnit / layout.getThreadsOfBlock());
+    layout.leastBlocksPerUnit = std::min<int64_t>(
+        wanted, demands.limits.countBlocks(layout.getThreadsOfBlock()));
   }
 }
 
@@ -236,7 +237,7 @@ bool LoadTiming::chooseStepsAhead() {
   // Narrow elements leave registers for more threads than there are, and more blocks
   // than there are tiles need none.
   int64_t most = std::min<int64_t>(
-      kThreadsOfUnit / layout.getThreadsOfBlock(),
+      demands.limits.countBlocks(layout.getThreadsOfBlock()),
       std::ceil(demands.countTiles() / double(demands.getUnits())));
   layout.leastBlocksPerUnit =
       std::clamp<int64_t>(demands.hints.blocks.value_or(blocks), 1, most);
@@ -248,6 +249,10 @@ bool LoadTiming::chooseStepsAhead() {
 }
 
 void LoadTiming::choose() {
+  // What memory leaves room for was found before threads were dealt.
+  layout.leastBlocksPerUnit =
+      std::min<int64_t>(layout.leastBlocksPerUnit,
+                        demands.limits.countBlocks(layout.getThreadsOfBlock()));
   chooseRounds();
   chooseCaching();
   if (layout.leastBlocksPerUnit == 0)

@@ -55,6 +55,10 @@ public:
   bool hasFewBlocks() const;
   /// Multiprocessors of the target.
   double getUnits() const { return getTargetOf(kernel).getUnits(); }
+  /// Threads of the largest block of which a multiprocessor runs two at a time.
+  int64_t getThreadsOfHalf() const {
+    return llvm::bit_floor(uint64_t(limits.threadsOfUnit) / 2);
+  }
   /// Of a tile of the grid.
   double bytesOfTile(const TensorAccess &access) const;
   /// Whether all blocks read the same.

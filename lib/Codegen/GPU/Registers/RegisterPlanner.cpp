@@ -225,7 +225,7 @@ RegisterPlanner::stream(const RegisterLayout &lanes) const {
         int64_t sharedBytes = demands.limits.sharedBytes,
                 blocks = countCachedBlocks() + 1;
         if (readsTwice() && sharedBytes != 0 &&
-            blocks * layout.threads <= kThreadsOfUnit)
+            blocks <= demands.limits.countBlocks(layout.threads))
           layout.leastSharedBytes = sharedBytes / blocks + 1024;
         return finish(demands, layout);
       }

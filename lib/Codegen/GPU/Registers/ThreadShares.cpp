@@ -117,7 +117,8 @@ void ThreadShares::dealResident() {
   if (most > threads * each * kCrowded)
     threads = std::min<int64_t>(threads * 2, kBlockThreads * layout.cluster);
   if (layout.readsAgain)
-    threads = std::min<int64_t>(kThreadsOfUnit / 2, llvm::PowerOf2Ceil(most));
+    threads =
+        std::min<int64_t>(demands.getThreadsOfHalf(), llvm::PowerOf2Ceil(most));
   if (demands.hints.threads)
     threads = std::max<int64_t>(*demands.hints.threads, demands.limits.warp) *
               layout.cluster;

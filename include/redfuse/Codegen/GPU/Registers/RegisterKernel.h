@@ -8,12 +8,17 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 
+#include <algorithm>
+
 namespace redfuse {
 
 /// What a device can do beyond what all of them can.
 struct DeviceLimits {
   /// Threads of a warp or wave.
   int64_t warp = 32;
+  /// Threads that a multiprocessor runs at a time, and blocks that these are of at
+  /// most.
+  int64_t threadsOfUnit = 2048, blocksOfUnit = 32;
   /// Shared memory of a multiprocessor, if copies into it can run beside the
   /// threads; else 0.
   int64_t sharedBytes = 0;
@@ -21,15 +26,17 @@ struct DeviceLimits {
   int64_t cluster = 1;
   /// Kernels wait for those before them in the stream themselves.
   bool overlapsLaunches = false;
+
+  /// Blocks of so many threads that a multiprocessor runs at a time.
+  int64_t countBlocks(int64_t threads) const {
+    return std::min(blocksOfUnit, threadsOfUnit / threads);
+  }
 };
 
 /// On a function: it waits for the kernels before it where that is best.
 inline constexpr llvm::StringLiteral kWaits = "redfuse.waits";
 /// On a function: it says itself when the next kernel may start to get ready.
 inline constexpr llvm::StringLiteral kStartsNext = "redfuse.starts_next";
-
-/// Threads that a multiprocessor runs.
-inline constexpr int64_t kThreadsOfUnit = 2048;
 
 /// A layout for all values of the kernel, if registers can hold them; else why not.
 std::optional<RegisterLayout> planRegisters(KernelOp kernel, LaunchOp launch,
