@@ -4,7 +4,7 @@ compared with the fp64 references."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +82,17 @@ def test_waves(chip: str, tmp_path: Path) -> None:
         distances |= {int(pattern) >> 10 for pattern in patterns}
         assert distances == {1 << i for i in range(WAVES[chip].bit_length() - 1)}
         assert ("@llvm.amdgcn.s.barrier" in exe.asm) == barriers
+
+
+@pytest.mark.parametrize("norm", [programs.rmsnorm, programs.layernorm])
+def test_rows_that_stay_packed(chip: str, norm: Callable, tmp_path: Path) -> None:
+    """Rows of 16 bits are extended again for each use, of words that each lane has to itself."""
+    path = tmp_path / "program.mlir"
+    path.write_text(norm(70, 1024, "bf16"))
+    exe = redfuse.compile(path, target=f"rocm:{chip}", options={"cache": False})
+    # With fewer threads a compute unit, what all rows read is loaded first.
+    assert ('"=v,0"' in exe.asm) == (WAVES[chip] == 64)
+    verify(path, exe, random_inputs(exe.signature, 0), None)
 
 
 def compiled(

@@ -50,6 +50,16 @@ def test_barriers(chip: str) -> None:
     np.testing.assert_array_equal(run(body, chip, 128), np.arange(128)[::-1] * 5)
 
 
+def test_assembly() -> None:
+    """A lane's own register; one that the wave shares is a fault, as are instructions."""
+    body = """  %y = call i32 asm sideeffect "", "=v,0"(i32 %x)
+  store i32 %y, ptr addrspace(1) %to, align 4"""
+    np.testing.assert_array_equal(run(body, "gfx942"), np.arange(64) * 5)
+    for wrong in (body.replace("=v", "=r"), body.replace('""', '"v_nop"')):
+        with pytest.raises(SimulationError, match="each lane's registers"):
+            run(wrong, "gfx942")
+
+
 @pytest.mark.parametrize("chip", WAVES)
 def test_permutes(chip: str) -> None:
     body = """  %lane = xor i32 %t, 3

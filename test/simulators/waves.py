@@ -198,6 +198,7 @@ class Program:
         text = re.sub(r" addrspace\(\d\)", "", text)
         text = text.replace("addrspacecast ptr", "bitcast ptr").replace("amdgpu_kernel ", "")
         text = re.sub(r'syncscope\("[^"]*"\) |, !nontemporal !\d+', "", text)
+        text = self.assembly(text)
         text = _checked(text)
         declared = re.findall(r"^declare .*@llvm\.amdgcn\..*$", text, flags=re.M)
         text = re.sub(r"^declare .*@llvm\.amdgcn\..*$", "", text, flags=re.M)
@@ -216,6 +217,16 @@ class Program:
             text += "declare void @wave_product(i32, ptr, ptr, ptr, ptr)\n"
         for name, arguments in re.findall(r"^define void @(\w+)\((.*?)\) ", text, flags=re.M):
             text += self.entry(name, _types(arguments))
+        return text
+
+    def assembly(self, text: str) -> str:
+        """Inline assembly of no instructions, in the host's registers."""
+        for call, code, operands in re.findall(r'(asm [a-z ]*"(.*?)", "(.*?)")', text):
+            letters = {re.sub(r"[^a-z]", "", operand) for operand in operands.split(",")}
+            if code or letters - {"", "v"}:
+                # "r" and "s" are registers that a wave has once, whatever its lanes put there.
+                raise self.fault(call, "assembly of other than each lane's registers")
+            text = text.replace(call, call.replace("v", "r"))
         return text
 
     def product(self, name: str, types: list[str]) -> str:

@@ -75,6 +75,13 @@ inline int64_t getWarpLanes(const Chip *chip) {
   return chip ? chip->lanes : 32;
 }
 
+/// How inline assembly asks for a register in which each thread has a word of its
+/// own. AMD's "r" is one that a wave has together.
+inline llvm::StringLiteral getWordConstraint(const Chip *chip) {
+  return chip && chip->family == "rocm" ? llvm::StringLiteral("v")
+                                        : llvm::StringLiteral("r");
+}
+
 /// Blocks that a cluster may have wherever there are clusters.
 inline constexpr int64_t kMostClusterBlocks = 8;
 

@@ -1,5 +1,6 @@
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_120 -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s --check-prefix=FEWER
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx942 -redfuse-plan-registers -redfuse-kernel-to-gpu -split-input-file | FileCheck %s --check-prefix=WAVE
 
 // What all blocks read, of 8192 elements: a thread has registers for its part of them beside its part
 // of a row, and three blocks still have 48 KiB of rows under way. All loads come first.
@@ -85,7 +86,8 @@ redfuse.kernel @two_0 attributes {num_inputs = 3 : i64,
 // -----
 
 // A warp has a row to itself: what all rows read is loaded when each thread has reduced what it has,
-// before it exchanges that with others. Both are extended again when they are used.
+// before it exchanges that with others. Both are extended again when they are used, of words that a
+// thread has to itself: "r" is a register of the whole wave on AMD's GPUs.
 
 // CHECK-LABEL: gpu.func @warps_0
 // CHECK-COUNT-4: vector.load %{{.+}} {alignment = 16 : i64} : memref<65536x1024xbf16>, vector<8xbf16>
@@ -96,6 +98,9 @@ redfuse.kernel @two_0 attributes {num_inputs = 3 : i64,
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "", "=r,0"
 // CHECK: arith.extf
 // CHECK: vector.store
+
+// WAVE-LABEL: gpu.func @warps_0
+// WAVE: llvm.inline_asm has_side_effects asm_dialect = att "", "=v,0"
 #x = affine_map<(i, j) -> (i, j)>
 #w = affine_map<(i, j) -> (j)>
 func.func @warps(%x: memref<65536x1024xbf16>, %w: memref<1024xbf16>, %out: memref<65536x1024xbf16>) {

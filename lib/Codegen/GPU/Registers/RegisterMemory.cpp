@@ -1,6 +1,7 @@
 //===- RegisterMemory.cpp - loads and stores of register tiles ------------===//
 #include "RegisterEmitter.h"
 
+#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Codegen/GPU/Common/Cluster.h"
 #include "redfuse/Codegen/GPU/Common/InlinePtx.h"
 
@@ -111,6 +112,8 @@ Value RegisterEmitter::loadAt(Value memref, AffineMap map, Env &env,
 /// What was computed of loaded vectors of short floats is not known to be the same
 /// when it is computed again.
 void RegisterEmitter::forgetExtended() {
+  const Chip *chip = getChipOf(b.getInsertionBlock()->getParentOp());
+  std::string inPlace = ("=" + getWordConstraint(chip) + ",0").str();
   loaded.forEach([&](Value &value) {
     auto type = dyn_cast<VectorType>(value.getType());
     if (!type || type.getElementTypeBitWidth() >= 32)
@@ -125,7 +128,7 @@ void RegisterEmitter::forgetExtended() {
       same.push_back(LLVM::InlineAsmOp::create(
                          b, loc, b.getI32Type(),
                          Value(vector::ExtractOp::create(b, loc, whole, i)), "",
-                         "=r,0",
+                         inPlace,
                          /*has_side_effects=*/true, /*is_align_stack=*/false,
                          LLVM::TailCallKind::None,
                          LLVM::AsmDialectAttr::get(b.getContext(),
