@@ -1,4 +1,6 @@
 //===- HostToGPU.cpp - what the host does to memory, on the GPU -----------===//
+#include "RowCopies.h"
+
 #include "redfuse/Codegen/Common/BooleanMemory.h"
 #include "redfuse/Codegen/GPU/Common/DeviceConstants.h"
 #include "redfuse/Codegen/GPU/Common/DeviceModule.h"
@@ -78,6 +80,8 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    count = 0;
+    copies = {};
     for (auto func : module.getOps<func::FuncOp>()) {
       // Shapes functions write extents to memory of the host.
       if (func.isExternal() || func.getSymName().ends_with("__shapes"))
@@ -439,6 +443,11 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
   /// is one parallel loop.
   LogicalResult launch(ArrayRef<Operation *> ops) {
     Operation *last = ops.back();
+    auto makeName = [&] { return "host_" + std::to_string(count++); };
+    if (auto copy = dyn_cast<memref::CopyOp>(last);
+        copy && ops.size() == 1 &&
+        copies.launch(copy, getDeviceModule(getOperation()), makeName))
+      return success();
     OpBuilder b(last);
     Location loc = last->getLoc();
     gpu::GPUModuleOp device = getDeviceModule(getOperation());
@@ -466,10 +475,9 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
       if (!getConstantIntValue(extent))
         arguments.push_back(extent);
 
-    std::string name = "host_" + std::to_string(count++);
     OpBuilder k = OpBuilder::atBlockEnd(device.getBody());
     auto func = gpu::GPUFuncOp::create(
-        k, loc, name,
+        k, loc, makeName(),
         b.getFunctionType(llvm::to_vector(ValueRange(arguments).getTypes()),
                           {}));
     func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
@@ -506,5 +514,6 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
   }
 
   unsigned count = 0;
+  RowCopies copies;
 };
 } // namespace

@@ -1,7 +1,7 @@
 // RUN: redfuse-opt %s -redfuse-host-to-gpu -split-input-file | FileCheck %s
 
-// A loop that no kernel contains is a kernel of one thread; a copy has a thread
-// an element. Shapes functions stay with the host.
+// A loop that no kernel contains is a kernel of one thread; a copy has a thread for
+// 16 bytes. Shapes functions stay with the host.
 
 // CHECK-LABEL: func.func @main(
 // CHECK: memref.alloc
@@ -39,8 +39,8 @@ func.func @main__shapes(%x: memref<16x16xf32>, %extents: memref<?xindex>) {
 // CHECK: gpu.func @host_1
 // CHECK: gpu.block_id
 // CHECK: scf.if
-// CHECK: memref.load
-// CHECK: memref.store
+// CHECK: vector.load
+// CHECK: vector.store
 
 // -----
 
@@ -263,5 +263,62 @@ func.func @structured(%x: memref<64x?xf32>, %padded: memref<64x228x228xf32>, %su
       %next = arith.addf %total, %in : f32
       linalg.yield %next : f32
     }
+  return
+}
+
+// -----
+
+// Rows of a KiB and more, each in one piece on both sides, have one kernel, whatever their number,
+// length and pitch: a block has a part of a row, and a thread 16 bytes of it.
+
+// CHECK-LABEL: func.func @parts
+// CHECK:         memref.reinterpret_cast %{{.*}} to offset: [0], sizes: [8, 256], strides: [896, 1]
+// CHECK-DAG:     %[[SHORT:.*]] = arith.constant 256 : i32
+// CHECK-DAG:     %[[ROWS:.*]] = arith.constant 8 : index
+// CHECK:         gpu.launch_func @redfuse_gpu::@host_0 blocks in (%[[ROWS]], {{.*}} %[[SHORT]] : i32
+// CHECK:         memref.reinterpret_cast %{{.*}} to offset: [256], sizes: [8, 640], strides: [896, 1]
+// CHECK-DAG:     %[[LONG:.*]] = arith.constant 640 : i32
+// CHECK-DAG:     %[[MORE:.*]] = arith.constant 16 : index
+// CHECK:         gpu.launch_func @redfuse_gpu::@host_0 blocks in (%[[MORE]], {{.*}} %[[LONG]] : i32
+// CHECK-NOT:     gpu.launch_func
+// CHECK:       gpu.func @host_0(%[[FROM:.*]]: memref<?x?xf32, strided<[?, 1], offset: ?>>, %[[TO:.*]]: memref<?x?xf32, strided<[?, 1], offset: ?>>, %[[COLUMNS:.*]]: i32, %[[BLOCKS:.*]]: i32)
+// CHECK:         %[[ROW:.*]] = arith.divui %{{.*}}, %[[BLOCKS]]
+// CHECK:         arith.remui %{{.*}}, %[[BLOCKS]]
+// CHECK:         %[[EXISTS:.*]] = arith.cmpi ult, %{{.*}}, %[[COLUMNS]]
+// CHECK:         scf.if %[[EXISTS]] -> (vector<4xf32>)
+// CHECK:           vector.load %[[FROM]][{{.*}}] {alignment = 16 : i64}
+// CHECK:         scf.if %[[EXISTS]]
+// CHECK:           vector.store %{{.*}}, %[[TO]][{{.*}}] {alignment = 16 : i64}
+// CHECK-NOT:   gpu.func
+func.func @parts(%x: memref<2x4x256xf32>, %y: memref<8x5x128xf32>, %out: memref<8x896xf32>) {
+  %split = memref.expand_shape %out [[0, 1], [2]] output_shape [2, 4, 896] : memref<8x896xf32> into memref<2x4x896xf32>
+  %left = memref.subview %split[0, 0, 0] [2, 4, 256] [1, 1, 1] : memref<2x4x896xf32> to memref<2x4x256xf32, strided<[3584, 896, 1]>>
+  memref.copy %x, %left : memref<2x4x256xf32> to memref<2x4x256xf32, strided<[3584, 896, 1]>>
+  %fine = memref.expand_shape %out [[0], [1, 2]] output_shape [8, 7, 128] : memref<8x896xf32> into memref<8x7x128xf32>
+  %right = memref.subview %fine[0, 2, 0] [8, 5, 128] [1, 1, 1] : memref<8x7x128xf32> to memref<8x5x128xf32, strided<[896, 128, 1], offset: 256>>
+  memref.copy %y, %right : memref<8x5x128xf32> to memref<8x5x128xf32, strided<[896, 128, 1], offset: 256>>
+  return
+}
+
+// -----
+
+// An odd place leaves accesses of one element; short rows, and such as no even steps lead to, have a
+// thread an element.
+
+// CHECK-LABEL: func.func @odd
+// CHECK:       gpu.func @host_0
+// CHECK:         vector.load {{.*}} {alignment = 2 : i64} : memref<?x?xbf16, strided<[?, 1], offset: ?>>, vector<1xbf16>
+// CHECK:       gpu.func @host_1
+// CHECK:         memref.load
+// CHECK:       gpu.func @host_2
+// CHECK:         memref.load
+func.func @odd(%x: memref<5x800xbf16>, %out: memref<5x901xbf16>, %short: memref<5x100xbf16>, %y: memref<3x2x512xf32>, %z: memref<3x3x512xf32>) {
+  %a = memref.subview %out[0, 0] [5, 800] [1, 1] : memref<5x901xbf16> to memref<5x800xbf16, strided<[901, 1]>>
+  memref.copy %x, %a : memref<5x800xbf16> to memref<5x800xbf16, strided<[901, 1]>>
+  %b = memref.subview %out[0, 801] [5, 100] [1, 1] : memref<5x901xbf16> to memref<5x100xbf16, strided<[901, 1], offset: 801>>
+  memref.copy %short, %b : memref<5x100xbf16> to memref<5x100xbf16, strided<[901, 1], offset: 801>>
+  %c = memref.subview %z[0, 0, 0] [3, 2, 256] [1, 1, 1] : memref<3x3x512xf32> to memref<3x2x256xf32, strided<[1536, 512, 1]>>
+  %d = memref.subview %y[0, 0, 0] [3, 2, 256] [1, 1, 1] : memref<3x2x512xf32> to memref<3x2x256xf32, strided<[1024, 512, 1]>>
+  memref.copy %d, %c : memref<3x2x256xf32, strided<[1024, 512, 1]>> to memref<3x2x256xf32, strided<[1536, 512, 1]>>
   return
 }

@@ -205,7 +205,8 @@ def HostToGPU : Pass<"redfuse-host-to-gpu", "mlir::ModuleOp"> {
     are device memory, which the host cannot touch. Loads, stores, copies and
     loops over them that no kernel contains become `gpu.func`s: a parallel loop,
     or the parallel dims of a structured op, have a thread an iteration, anything
-    else one thread. A value that is loaded
+    else one thread. Copies of rows of a KiB and more share kernels that get their
+    number, length and pitches as arguments. A value that is loaded
     from a buffer and decides what the host does is refused. Constant tensors
     (`memref.get_global`) become allocations with the attribute
     `redfuse.constant = @global`: the runtime's copy on the GPU.
@@ -242,7 +243,8 @@ def HostToGPU : Pass<"redfuse-host-to-gpu", "mlir::ModuleOp"> {
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
                            "mlir::linalg::LinalgDialect", "mlir::memref::MemRefDialect",
-                           "mlir::scf::SCFDialect"];
+                           "mlir::scf::SCFDialect",
+                           "mlir::vector::VectorDialect"];
 }
 
 #endif // REDFUSE_CODEGEN_GPU_PASSES_TD
