@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 import redfuse
 import torch
+from drivers.simulated import execute
+from redfuse.frontends.fx.program import import_exported
+from redfuse.frontends.fx.recurrent import as_one_operation
 from torch import nn
 from torch.utils import _pytree as pytree
 
@@ -94,6 +97,27 @@ def test_a_round_is_one_kernel() -> None:
     rounds = [k for k in exe.explanation["kernels"] if len(k["cascades"][0]["stages"]) == 4]
     assert len(exe.explanation["kernels"]) <= 3 * 2 + 2
     assert rounds
+
+
+def launched_for(layer: nn.RNNBase, times: int) -> int:
+    """How many kernels a simulated GPU runs; results are right."""
+    x = inputs_for(layer, times)
+    with as_one_operation():
+        text = import_exported(torch.export.export(layer, (x,))).operation.get_asm()
+    exe = redfuse.compile(text, target="cuda:sm_90a", options={"cache": False})
+    with torch.no_grad():
+        want = pytree.tree_leaves(layer(x))
+    got, launched = execute(exe, [x.numpy()], [t.numpy() for t in want])
+    for mine, theirs in zip(got, want, strict=True):
+        torch.testing.assert_close(torch.from_numpy(mine), theirs)
+    return len(launched)
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_a_round_is_one_launch_for_both_directions(kind: str) -> None:
+    layers = 2
+    layer = LAYERS[kind](5, 7, num_layers=layers, bidirectional=True).eval()
+    assert launched_for(layer, 5) - launched_for(layer, 3) == layers * (5 - 3)
 
 
 def test_weights_as_arguments() -> None:

@@ -146,6 +146,29 @@ struct PadInDestination : OpRewritePattern<tensor::PadOp> {
   }
 };
 
+/// What several ops would write into (loops that begin with one row, say) is made for
+/// each, where it is a tensor without elements with a part put into it.
+struct DivideBegun : OpRewritePattern<tensor::InsertSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::InsertSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto empty = op.getDest().getDefiningOp<tensor::EmptyOp>();
+    if (!empty || op->hasOneUse())
+      return rewriter.notifyMatchFailure(op, "it begins nothing, or one");
+    auto use = llvm::find_if(op->getUses(), [](OpOperand &use) {
+      return isa<LoopLikeOpInterface>(use.getOwner());
+    });
+    if (use == op->getUses().end())
+      return rewriter.notifyMatchFailure(op, "no loop carries it");
+    auto own = cast<tensor::EmptyOp>(rewriter.clone(*empty));
+    auto begun = cast<tensor::InsertSliceOp>(rewriter.clone(*op));
+    begun.getDestMutable().set(own);
+    rewriter.modifyOpInPlace(use->getOwner(),
+                             [&] { use->set(begun.getResult()); });
+    return success();
+  }
+};
+
 struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
   using BufferizeHostBase::BufferizeHostBase;
 
@@ -154,7 +177,7 @@ struct BufferizeHost : public redfuse::impl::BufferizeHostBase<BufferizeHost> {
     // tensor.pad and the like: in destination style, which bufferizes.
     RewritePatternSet patterns(&getContext());
     linalg::populateConvertToDestinationStylePatterns(patterns);
-    patterns.add<InlinePoint>(&getContext());
+    patterns.add<InlinePoint, DivideBegun>(&getContext());
     patterns.add<PadInDestination>(&getContext(), /*benefit=*/2);
     if (failed(applyPatternsGreedily(module, std::move(patterns))))
       return signalPassFailure();
@@ -221,6 +244,8 @@ void redfuse::buildBufferizePipeline(OpPassManager &pm, bool onGpu) {
   pm.addPass(bufferization::createLowerDeallocationsPass());
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
+  pm.addPass(createForwardCopies());
+  pm.addPass(createSwapCarried());
   pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
   // Iterations that are independent become threads of a GPU.
   if (onGpu)

@@ -10,9 +10,13 @@ using namespace mlir;
 using namespace mlir::bufferization;
 using namespace redfuse;
 
-/// Whether the kernel may use what is in a destination before it writes it: a
-/// fold or a merge continues from there, a cascade does not look.
-static bool readsDestination(KernelOp kernel, BlockArgument destination) {
+bool redfuse::readsDestination(LaunchOp launch, OpOperand &operand) {
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
+      launch, launch.getKernelAttr());
+  if (!kernel)
+    return true;
+  BlockArgument destination =
+      kernel.getBody().getArgument(operand.getOperandNumber());
   return llvm::any_of(destination.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();
     if (isa<tensor::DimOp>(user))
@@ -31,10 +35,7 @@ struct LaunchModel
     auto launch = cast<LaunchOp>(op);
     if (!launch.isDpsInit(&operand))
       return true;
-    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
-        op, launch.getKernelAttr());
-    return !kernel || readsDestination(kernel, kernel.getBody().getArgument(
-                                                   operand.getOperandNumber()));
+    return readsDestination(launch, operand);
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,

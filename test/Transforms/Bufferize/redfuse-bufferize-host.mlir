@@ -80,3 +80,32 @@ func.func @point(%c: i1) {
   }) : () -> ()
   return
 }
+
+// -----
+
+// Two loops that begin with one row have a buffer each, which is begun twice.
+
+// CHECK-LABEL: func.func @begun
+// CHECK:         %[[A:.*]] = memref.alloc() {{.*}} : memref<5x4xf32>
+// CHECK:         %[[B:.*]] = memref.alloc() {{.*}} : memref<5x4xf32>
+// CHECK-COUNT-2: memref.copy %{{.*}}, %{{.*}} : memref<4xf32{{.*}} to memref<4xf32, strided<[1]>>
+// CHECK-NOT:     memref.copy {{.*}} : memref<5x4xf32>
+// CHECK-COUNT-2: scf.for
+func.func @begun(%x: tensor<4xf32> {bufferization.writable = false}, %n: index, %v: f32)
+    -> (f32, f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<5x4xf32>
+  %t = tensor.insert_slice %x into %e[0, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<5x4xf32>
+  %a = scf.for %i = %c0 to %n step %c1 iter_args(%r = %t) -> (tensor<5x4xf32>) {
+    %w = tensor.insert %v into %r[%i, %c0] : tensor<5x4xf32>
+    scf.yield %w : tensor<5x4xf32>
+  }
+  %b = scf.for %i = %c0 to %n step %c1 iter_args(%r = %t) -> (tensor<5x4xf32>) {
+    %w = tensor.insert %v into %r[%c0, %i] : tensor<5x4xf32>
+    scf.yield %w : tensor<5x4xf32>
+  }
+  %y = tensor.extract %a[%n, %c0] : tensor<5x4xf32>
+  %z = tensor.extract %b[%n, %c0] : tensor<5x4xf32>
+  return %y, %z : f32, f32
+}

@@ -170,6 +170,116 @@ def LowerDeallocs : Pass<"redfuse-lower-deallocs", "mlir::ModuleOp"> {
                            "mlir::arith::ArithDialect"];
 }
 
+def ForwardCopies : Pass<"redfuse-forward-copies", "mlir::ModuleOp"> {
+  let summary = "Let launches write where their results are copied";
+  let description = [{
+    A launch that writes a buffer which is copied to another, and read by nobody else,
+    writes to the other one. It may read another part of that, if the two boxes have
+    no element in common: a round of a loop that makes the next row of a tensor. First
+    a buffer that keeps nothing from round to round becomes one of each round.
+
+    ```mlir
+    redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
+      redfuse.yield %x : tensor<4xf32>
+    }
+    func.func @f(%rows: memref<9x4xf32>, %i: index) {
+      %c1 = arith.constant 1 : index
+      %a = memref.alloc() : memref<4xf32>
+      %x = memref.subview %rows[%i, 0] [1, 4] [1, 1]
+          : memref<9x4xf32> to memref<4xf32, strided<[1], offset: ?>>
+      redfuse.launch @k ins(%x : memref<4xf32, strided<[1], offset: ?>>)
+          outs(%a : memref<4xf32>)
+      %j = arith.addi %i, %c1 : index
+      %y = memref.subview %rows[%j, 0] [1, 4] [1, 1]
+          : memref<9x4xf32> to memref<4xf32, strided<[1], offset: ?>>
+      memref.copy %a, %y : memref<4xf32> to memref<4xf32, strided<[1], offset: ?>>
+      memref.dealloc %a : memref<4xf32>
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
+      redfuse.yield %x : tensor<4xf32>
+    }
+    func.func @f(%rows: memref<9x4xf32>, %i: index) {
+      %c1 = arith.constant 1 : index
+      %x = memref.subview %rows[%i, 0] [1, 4] [1, 1]
+          : memref<9x4xf32> to memref<4xf32, strided<[1], offset: ?>>
+      %j = arith.addi %i, %c1 : index
+      %y = memref.subview %rows[%j, 0] [1, 4] [1, 1]
+          : memref<9x4xf32> to memref<4xf32, strided<[1], offset: ?>>
+      redfuse.launch @k ins(%x : memref<4xf32, strided<[1], offset: ?>>)
+          outs(%y : memref<4xf32, strided<[1], offset: ?>>)
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::memref::MemRefDialect", "redfuse::RedfuseDialect"];
+}
+
+def SwapCarried : Pass<"redfuse-swap-carried", "mlir::ModuleOp"> {
+  let summary = "Carry what a round makes anew in two buffers that change places";
+  let description = [{
+    Where the rounds of a loop make a state in a buffer of its own, and copy it to the
+    one that the next round reads, the loop carries both and yields them the other way
+    round. A buffer that a round allocates and frees is allocated in front of the loop.
+
+    ```mlir
+    redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
+      redfuse.yield %x : tensor<4xf32>
+    }
+    func.func @f(%x: memref<4xf32>, %n: index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %a = memref.alloc() : memref<4xf32>
+      memref.copy %x, %a : memref<4xf32> to memref<4xf32>
+      scf.for %i = %c0 to %n step %c1 {
+        %b = memref.alloc() : memref<4xf32>
+        redfuse.launch @k ins(%a : memref<4xf32>) outs(%b : memref<4xf32>)
+        memref.copy %b, %a : memref<4xf32> to memref<4xf32>
+        memref.dealloc %b : memref<4xf32>
+      }
+      memref.copy %a, %x : memref<4xf32> to memref<4xf32>
+      memref.dealloc %a : memref<4xf32>
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+    ^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
+      redfuse.yield %x : tensor<4xf32>
+    }
+    func.func @f(%x: memref<4xf32>, %n: index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %a = memref.alloc() : memref<4xf32>
+      %b = memref.alloc() : memref<4xf32>
+      memref.copy %x, %a : memref<4xf32> to memref<4xf32>
+      %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%s = %a, %t = %b)
+          -> (memref<4xf32>, memref<4xf32>) {
+        redfuse.launch @k ins(%s : memref<4xf32>) outs(%t : memref<4xf32>)
+        scf.yield %t, %s : memref<4xf32>, memref<4xf32>
+      }
+      memref.copy %r#0, %x : memref<4xf32> to memref<4xf32>
+      memref.dealloc %a : memref<4xf32>
+      memref.dealloc %b : memref<4xf32>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
+                           "redfuse::RedfuseDialect"];
+}
+
 def FullRankSlices : Pass<"redfuse-full-rank-slices", "mlir::func::FuncOp"> {
   let summary = "Let slices with steps keep their dims, and reshape them";
   let description = [{
