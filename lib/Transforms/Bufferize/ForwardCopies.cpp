@@ -122,17 +122,25 @@ static bool beginsAnew(Block &block, memref::AllocOp buffer) {
   return launch && launch.isDpsInit(first) && !readsDestination(launch, *first);
 }
 
-/// A buffer that keeps nothing from round to round is one of each round, so that loops
-/// do not share one.
+/// A buffer that keeps nothing from round to round of the loops that use it, and nothing
+/// for what comes after them, is one of each round, so that loops do not share one.
 static void moveIntoRounds(memref::AllocOp buffer) {
   SetVector<Block *> rounds;
-  for (Operation *user : buffer->getUsers())
-    if (isa<scf::ForOp>(user->getParentOp()) &&
-        user->getBlock() != buffer->getBlock())
-      rounds.insert(user->getBlock());
-  for (Block *block : rounds) {
-    if (!beginsAnew(*block, buffer))
+  SmallVector<Operation *> frees;
+  for (Operation *user : buffer->getUsers()) {
+    if (isa<memref::DeallocOp>(user)) {
+      frees.push_back(user);
       continue;
+    }
+    if (!isa<scf::ForOp>(user->getParentOp()) ||
+        user->getBlock() == buffer->getBlock())
+      return;
+    rounds.insert(user->getBlock());
+  }
+  if (!llvm::all_of(rounds,
+                    [&](Block *block) { return beginsAnew(*block, buffer); }))
+    return;
+  for (Block *block : rounds) {
     OpBuilder b(buffer.getContext());
     b.setInsertionPointToStart(block);
     Value own = b.clone(*buffer)->getResult(0);
@@ -142,11 +150,9 @@ static void moveIntoRounds(memref::AllocOp buffer) {
     b.setInsertionPoint(block->getTerminator());
     memref::DeallocOp::create(b, buffer.getLoc(), own);
   }
-  if (llvm::all_of(buffer->getUsers(), llvm::IsaPred<memref::DeallocOp>)) {
-    for (Operation *user : llvm::make_early_inc_range(buffer->getUsers()))
-      user->erase();
-    buffer.erase();
-  }
+  for (Operation *free : frees)
+    free->erase();
+  buffer.erase();
 }
 
 namespace {

@@ -124,6 +124,26 @@ func.func @others(%x: memref<4xf32>, %y: memref<4xf32>, %z: memref<4xf32>, %m: m
   return
 }
 
+// Left: what the last round made is read behind the loop.
+
+// CHECK-LABEL: func.func @last
+// CHECK:         %[[A:.*]] = memref.alloc()
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      redfuse.launch @k {{.*}} outs(%[[A]] :
+// CHECK:         redfuse.launch @k ins(%[[A]] :
+// CHECK-NEXT:    memref.dealloc %[[A]]
+func.func @last(%x: memref<4xf32>, %y: memref<4xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = memref.alloc() : memref<4xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    redfuse.launch @k ins(%x : memref<4xf32>) outs(%a : memref<4xf32>)
+  }
+  redfuse.launch @k ins(%a : memref<4xf32>) outs(%y : memref<4xf32>)
+  memref.dealloc %a : memref<4xf32>
+  return
+}
+
 // -----
 
 #id = affine_map<(d0) -> (d0)>
