@@ -5,38 +5,43 @@
 #include "redfuse/Conversion/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 void redfuse::addDeviceCleanup(OpPassManager &device) {
-  device.addPass(createCanonicalizerPass());
-  device.addPass(createCSEPass());
-  device.addPass(redfuse::createReuseValues());
-  device.addPass(createCSEPass());
-  device.addPass(createLoopInvariantCodeMotionPass());
+  OpPassManager &functions = device.nest<gpu::GPUFuncOp>();
+  functions.addPass(createCanonicalizerPass());
+  functions.addPass(createCSEPass());
+  functions.addPass(redfuse::createReuseValues());
+  functions.addPass(createCSEPass());
+  functions.addPass(createLoopInvariantCodeMotionPass());
 }
 
 void redfuse::addDeviceControlFlow(OpPassManager &device) {
-  addSmallFloats(device);
-  device.addPass(createConvertComplexToStandardPass());
-  device.addPass(createSCFToControlFlowPass());
-  device.addPass(redfuse::createLowerExpandShapes());
-  device.addPass(memref::createExpandStridedMetadataPass());
-  device.addPass(createLowerAffinePass());
-  device.addPass(createCanonicalizerPass());
-  device.addPass(createCSEPass());
-  device.addPass(createConvertVectorToLLVMPass());
+  OpPassManager &functions = device.nest<gpu::GPUFuncOp>();
+  addSmallFloats(functions);
+  functions.addPass(createConvertComplexToStandardPass());
+  functions.addPass(createSCFToControlFlowPass());
+  functions.addPass(redfuse::createLowerExpandShapes());
+  functions.addPass(memref::createExpandStridedMetadataPass());
+  functions.addPass(createLowerAffinePass());
+  functions.addPass(createCanonicalizerPass());
+  functions.addPass(createCSEPass());
+  functions.addPass(createConvertVectorToLLVMPass());
 }
 
 void redfuse::addDeviceToLLVM(OpPassManager &device) {
-  device.addPass(createConvertVectorToLLVMPass());
-  device.addPass(createConvertComplexToLLVMPass());
-  device.addPass(createConvertMathToLLVMPass());
-  device.addPass(createConvertIndexToLLVMPass());
-  device.addPass(createArithToLLVMConversionPass());
-  device.addPass(createUBToLLVMConversionPass());
-  device.addPass(createCanonicalizerPass());
-  device.addPass(createCSEPass());
+  OpPassManager &functions = device.nest<LLVM::LLVMFuncOp>();
+  functions.addPass(createConvertVectorToLLVMPass());
+  functions.addPass(createConvertComplexToLLVMPass());
+  functions.addPass(createConvertMathToLLVMPass());
+  functions.addPass(createConvertIndexToLLVMPass());
+  functions.addPass(createArithToLLVMConversionPass());
+  functions.addPass(createUBToLLVMConversionPass());
+  functions.addPass(createCanonicalizerPass());
+  functions.addPass(createCSEPass());
 }

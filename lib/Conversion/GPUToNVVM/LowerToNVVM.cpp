@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -32,19 +33,21 @@ struct NVVMOptions : PassPipelineOptions<NVVMOptions> {
 void redfuse::buildLowerToNVVM(OpPassManager &pm, unsigned level, bool strict) {
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
   device.addPass(redfuse::createAttachNVVMTarget({level}));
-  device.addPass(redfuse::createLowerTiles());
+  device.nest<gpu::GPUFuncOp>().addPass(redfuse::createLowerTiles());
   redfuse::addDeviceCleanup(device);
   if (!strict)
     device.addPass(redfuse::createExpandMath());
-  device.addPass(math::createMathExtendToSupportedTypes());
+  device.nest<gpu::GPUFuncOp>().addPass(
+      math::createMathExtendToSupportedTypes());
   redfuse::addDeviceControlFlow(device);
   device.addPass(createConvertGpuOpsToNVVMOps());
   redfuse::addDeviceToLLVM(device);
-  device.addPass(redfuse::createTensorMapParameters());
-  device.addPass(redfuse::createStreamedAccesses());
-  device.addPass(redfuse::createPairLoads());
-  device.addPass(redfuse::createLowWords());
-  device.addPass(createReconcileUnrealizedCastsPass());
+  OpPassManager &functions = device.nest<LLVM::LLVMFuncOp>();
+  functions.addPass(redfuse::createTensorMapParameters());
+  functions.addPass(redfuse::createStreamedAccesses());
+  functions.addPass(redfuse::createPairLoads());
+  functions.addPass(redfuse::createLowWords());
+  functions.addPass(createReconcileUnrealizedCastsPass());
   device.addPass(redfuse::createExternSharedMemory());
 }
 

@@ -19,14 +19,15 @@ using namespace mlir;
 
 void redfuse::buildLowerToROCDL(OpPassManager &pm) {
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
-  device.addPass(redfuse::createLowerTiles());
+  device.nest<gpu::GPUFuncOp>().addPass(redfuse::createLowerTiles());
   redfuse::addDeviceCleanup(device);
-  device.addPass(math::createMathExtendToSupportedTypes());
+  OpPassManager &functions = device.nest<gpu::GPUFuncOp>();
+  functions.addPass(math::createMathExtendToSupportedTypes());
   // On functions: on a module the pass means an NVIDIA GPU's instructions.
-  device.nest<gpu::GPUFuncOp>().addPass(redfuse::createExpandMath());
+  functions.addPass(redfuse::createExpandMath());
   redfuse::addDeviceControlFlow(device);
   // Before ROCDL: what LLVM has an intrinsic for needs no device library.
-  device.addPass(createConvertMathToLLVMPass());
+  device.nest<gpu::GPUFuncOp>().addPass(createConvertMathToLLVMPass());
   device.addPass(redfuse::createConvertToROCDL());
   redfuse::addDeviceToLLVM(device);
   device.addPass(createReconcileUnrealizedCastsPass());

@@ -6,7 +6,11 @@
 
 namespace redfuse {
 
-/// Makes a gpu.module small before it is lowered.
+// What these add runs on one function after the other, or on some at a time: all
+// passes go over a function while it is in the caches, and a function that needs
+// another round of a pass asks for none of the others. A program has hundreds.
+
+/// Makes a gpu.module's functions small before they are lowered.
 void addDeviceCleanup(mlir::OpPassManager &device);
 /// Loops and subscripts become branches and arithmetic, vectors LLVM's.
 void addDeviceControlFlow(mlir::OpPassManager &device);

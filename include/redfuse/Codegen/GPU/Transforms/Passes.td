@@ -54,7 +54,7 @@ def ReuseValues : Pass<"redfuse-reuse-values"> {
   }];
 }
 
-def StreamedAccesses : Pass<"redfuse-streamed-accesses", "mlir::gpu::GPUModuleOp"> {
+def StreamedAccesses : Pass<"redfuse-streamed-accesses"> {
   let summary = "Keep what is moved once out of the first-level cache";
   let description = [{
     For NVIDIA GPUs, on the LLVM dialect: loads and stores of global memory that are
@@ -89,7 +89,7 @@ def StreamedAccesses : Pass<"redfuse-streamed-accesses", "mlir::gpu::GPUModuleOp
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
 }
 
-def PairLoads : Pass<"redfuse-pair-loads", "mlir::gpu::GPUModuleOp"> {
+def PairLoads : Pass<"redfuse-pair-loads"> {
   let summary = "Load two neighbours as one word";
   let description = [{
     For NVIDIA GPUs, on the LLVM dialect: a pair of numbers of 16 or 32 bits whose
@@ -127,7 +127,7 @@ def PairLoads : Pass<"redfuse-pair-loads", "mlir::gpu::GPUModuleOp"> {
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
 }
 
-def LowWords : Pass<"redfuse-low-words", "mlir::gpu::GPUModuleOp"> {
+def LowWords : Pass<"redfuse-low-words"> {
   let summary = "Take the low words of f64 by moves of their own";
   let description = [{
     For NVIDIA GPUs, on the LLVM dialect: LLVM stores the low 32 bits of an f64's
