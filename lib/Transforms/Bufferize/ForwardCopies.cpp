@@ -103,6 +103,13 @@ static bool isElsewhere(Operation *op, Value base) {
                    });
 }
 
+/// Whether `use` writes all of a buffer, and its op reads none of it.
+static bool isAnew(OpOperand &use) {
+  auto launch = dyn_cast<LaunchOp>(use.getOwner());
+  return launch && launch.isDpsInit(&use) && !readsDestination(launch, use) &&
+         llvm::count(launch->getOperands(), use.get()) == 1;
+}
+
 /// Whether `block`, where all uses of `buffer` within its op are, begins by writing all
 /// of it.
 static bool beginsAnew(Block &block, memref::AllocOp buffer) {
@@ -115,30 +122,45 @@ static bool beginsAnew(Block &block, memref::AllocOp buffer) {
       return false;
     if (!first || user->isBeforeInBlock(first->getOwner()))
       first = &use;
-    else if (user == first->getOwner())
-      return false; // two operands of one launch
   }
-  auto launch = dyn_cast<LaunchOp>(first->getOwner());
-  return launch && launch.isDpsInit(first) && !readsDestination(launch, *first);
+  return isAnew(*first);
+}
+
+/// Whether the uses of `buffer` beside its loops find nothing of what `rounds` wrote:
+/// those behind a loop begin by writing all of it.
+static bool keepsNothing(memref::AllocOp buffer,
+                         const SetVector<Block *> &rounds) {
+  SmallVector<std::pair<Operation *, OpOperand *>> inOrder;
+  for (OpOperand &use : buffer.getResult().getUses()) {
+    Operation *user = use.getOwner();
+    Operation *at = buffer->getBlock()->findAncestorOpInBlock(*user);
+    bool isInRound = rounds.contains(user->getBlock());
+    if (!at || (at != user && !isInRound))
+      return false;
+    if (!isa<memref::DeallocOp>(user))
+      inOrder.emplace_back(at, isInRound ? nullptr : &use);
+  }
+  llvm::sort(inOrder, [](const auto &a, const auto &b) {
+    return a.first != b.first && a.first->isBeforeInBlock(b.first);
+  });
+  for (size_t i = 1; i < inOrder.size(); ++i)
+    if (!inOrder[i - 1].second && inOrder[i].second &&
+        !isAnew(*inOrder[i].second))
+      return false;
+  return true;
 }
 
 /// A buffer that keeps nothing from round to round of the loops that use it, and nothing
 /// for what comes after them, is one of each round, so that loops do not share one.
 static void moveIntoRounds(memref::AllocOp buffer) {
   SetVector<Block *> rounds;
-  SmallVector<Operation *> frees;
-  for (Operation *user : buffer->getUsers()) {
-    if (isa<memref::DeallocOp>(user)) {
-      frees.push_back(user);
-      continue;
-    }
-    if (!isa<scf::ForOp>(user->getParentOp()) ||
-        user->getBlock() == buffer->getBlock())
-      return;
-    rounds.insert(user->getBlock());
-  }
+  for (Operation *user : buffer->getUsers())
+    if (isa<scf::ForOp>(user->getParentOp()) &&
+        user->getBlock() != buffer->getBlock())
+      rounds.insert(user->getBlock());
   if (!llvm::all_of(rounds,
-                    [&](Block *block) { return beginsAnew(*block, buffer); }))
+                    [&](Block *block) { return beginsAnew(*block, buffer); }) ||
+      !keepsNothing(buffer, rounds))
     return;
   for (Block *block : rounds) {
     OpBuilder b(buffer.getContext());
@@ -150,9 +172,11 @@ static void moveIntoRounds(memref::AllocOp buffer) {
     b.setInsertionPoint(block->getTerminator());
     memref::DeallocOp::create(b, buffer.getLoc(), own);
   }
-  for (Operation *free : frees)
-    free->erase();
-  buffer.erase();
+  if (llvm::all_of(buffer->getUsers(), llvm::IsaPred<memref::DeallocOp>)) {
+    for (Operation *user : llvm::make_early_inc_range(buffer->getUsers()))
+      user->erase();
+    buffer.erase();
+  }
 }
 
 namespace {

@@ -67,6 +67,36 @@ func.func @two_loops(%rows: memref<9x4xf32>, %others: memref<9x4xf32>, %n: index
   return
 }
 
+// A buffer that is used beside the loop as well, and written anew behind it.
+
+// CHECK-LABEL: func.func @beside
+// CHECK:         %[[A:.*]] = memref.alloc()
+// CHECK:         redfuse.launch @k ins(%{{.*}}) outs(%[[A]] :
+// CHECK:         memref.copy %[[A]]
+// CHECK:         scf.for
+// CHECK-NOT:       %[[A]]
+// CHECK-NOT:       memref.copy
+// CHECK:         }
+// CHECK:         redfuse.launch @k ins(%{{.*}}) outs(%[[A]] :
+// CHECK:         memref.copy %[[A]]
+func.func @beside(%x: memref<4xf32>, %rows: memref<9x4xf32>, %y: memref<4xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = memref.alloc() : memref<4xf32>
+  redfuse.launch @k ins(%x : memref<4xf32>) outs(%a : memref<4xf32>)
+  memref.copy %a, %y : memref<4xf32> to memref<4xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    redfuse.launch @k ins(%x : memref<4xf32>) outs(%a : memref<4xf32>)
+    %z = memref.subview %rows[%i, 0] [1, 4] [1, 1]
+        : memref<9x4xf32> to memref<4xf32, strided<[1], offset: ?>>
+    memref.copy %a, %z : memref<4xf32> to memref<4xf32, strided<[1], offset: ?>>
+  }
+  redfuse.launch @k ins(%x : memref<4xf32>) outs(%a : memref<4xf32>)
+  memref.copy %a, %y : memref<4xf32> to memref<4xf32>
+  memref.dealloc %a : memref<4xf32>
+  return
+}
+
 // -----
 
 redfuse.kernel @k attributes {num_inputs = 1 : i64} {
