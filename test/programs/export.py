@@ -96,9 +96,10 @@ def lifted(model: Any, inputs: list, dtype: str) -> tuple[Any, tuple]:
 def export(job: dict, tell: Callable[[str], None]) -> dict:
     """The text of one program of a file, in its file."""
     import torch
+    from redfuse.frontends.fx.recurrent import as_one_operation
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
+    with torch.no_grad(), as_one_operation(), FakeTensorMode(allow_non_fake_inputs=True):
         tell("loading")
         make = programs(load(Path(job["file"]), "program"))[job["program"]]
         module, arguments = lifted(*make(), job["dtype"])
