@@ -173,24 +173,29 @@ def swizzled(at: np.ndarray) -> np.ndarray:
 class BoxOperands(NamedTuple):
     """The operands of a copy of a box, as they are written. ``place``: in shared memory; ``table``:
     the tensor map; ``corner`` and ``window``: numbers, the latter None for boxes that are no places
-    of windows; ``barrier``: None for a copy to global memory."""
+    of windows; ``barrier``: None for a copy to global memory; ``blocks``: a bit for each block of the
+    cluster that gets it, None for a copy to the own one."""
 
     place: str
     table: str
     corner: list[str]
     window: list[str] | None
     barrier: str | None
+    blocks: str | None = None
 
     @staticmethod
     def of(i: Instruction) -> BoxOperands:
         inner = re.findall(r"\[([^\[\]]*?)\s*(?:,\s*\{([^}]*)\})?\]", i.text)
-        window = re.search(r"\]\s*,\s*\{([^}]*)\}\s*;?\s*$", i.text)
+        text, blocks = i.text.rstrip("; \n\t"), None
+        if "multicast" in i.words:
+            text, _, blocks = (part.strip() for part in text.rpartition(","))
+        window = re.search(r"\]\s*,\s*\{([^}]*)\}\s*$", text)
         (first, _), (second, _) = inner[0], inner[1]
         is_load = "mbarrier" in i.words
         place, table = (first, second) if is_load else (second, first)
         return BoxOperands(
             place, table.strip(), _listed(next(spot for _, spot in inner if spot)),
-            _listed(window[1]) if window else None, inner[2][0] if is_load else None,
+            _listed(window[1]) if window else None, inner[2][0] if is_load else None, blocks,
         )  # fmt: skip
 
 
@@ -246,25 +251,37 @@ def _copy_box(t: Threads, i: Instruction, operands: BoxOperands, thread: int) ->
     except ValueError as error:
         raise i.fault(str(error)) from None
     t.check_memory(i, start[inside], np.full(int(inside.sum()), thread), size)
-    spot = swizzled(at + np.arange(len(start)) * size)
-    owner = np.zeros(len(spot), np.int64) + t.rank[thread]
-    spot, beyond = t.shared.place(spot, owner, size)
-    if beyond.any():
-        raise i.fault("beyond shared memory")
+    near = swizzled(at + np.arange(len(start)) * size)
     words, memory = t.shared.words[size], t.memory.words(size)
     source = t.memory.index(start[inside], size)
-    if operands.barrier is None:
-        t.read_asynchronously(i, spot[inside], "bulk", range(thread // 32, thread // 32 + 1))
-        memory[source] = words[spot[inside] // size]
-        return
-    t.touch(i, spot, size, np.full(len(spot), thread))
-    t.mark(spot, size, False)
-    words[spot // size] = 0
-    words[spot[inside] // size] = memory[source]
-    barrier = t.barrier_of(i, int(t.address(f"[{operands.barrier}]", one)[thread]), thread)
-    barrier.landing.append((spot, size))
-    barrier.expect(-size * len(start), thread)
-    barrier.settle()
+    for block in _blocks(t, i, operands, thread):
+        spot, beyond = t.shared.place(near, np.full(len(near), block), size)
+        if beyond.any():
+            raise i.fault("beyond shared memory")
+        if operands.barrier is None:
+            t.read_asynchronously(i, spot[inside], "bulk", range(thread // 32, thread // 32 + 1))
+            memory[source] = words[spot[inside] // size]
+            return
+        t.touch(i, spot, size, np.full(len(spot), thread))
+        t.mark(spot, size, False)
+        words[spot // size] = 0
+        words[spot[inside] // size] = memory[source]
+        there = int(t.address(f"[{operands.barrier}]", one)[thread])
+        barrier = t.barrier_of(i, there, thread, block)
+        barrier.landing.append((spot, size))
+        barrier.expect(-size * len(start), thread)
+        barrier.settle()
+
+
+def _blocks(t: Threads, i: Instruction, operands: BoxOperands, thread: int) -> list[int]:
+    """In whose shared memory the box is: of this block, or of those of the cluster with a bit each."""
+    if operands.blocks is None:
+        return [int(t.rank[thread])]
+    one = np.arange(t.count) == thread
+    bits = int(t.read(operands.blocks, "u16", one)[thread])
+    if not bits or bits >> t.kernel.cluster:
+        raise i.fault("a block that the cluster lacks")
+    return [block for block in range(t.kernel.cluster) if bits >> block & 1]
 
 
 HANDLERS = {"cp": copy}

@@ -229,15 +229,20 @@ class Threads(Registers):
             self.no_race(i, self.races.start(kind, warp, places // 2))
 
     # Barriers in shared memory -------------------------------------------------
-    def barrier_key(self, i: Instruction, at: int, thread: int) -> tuple[int, int]:
-        block = np.array([self.rank[thread]])
-        places, beyond = self.shared.place(np.array([at]), block, 8)
+    def barrier_key(
+        self, i: Instruction, at: int, thread: int, block: int | None = None
+    ) -> tuple[int, int]:
+        owner = np.array([self.rank[thread] if block is None else block])
+        places, beyond = self.shared.place(np.array([at]), owner, 8)
         if beyond.any():
             raise i.fault("a barrier beyond shared memory")
         return divmod(int(places[0]), self.shared.stride)
 
-    def barrier_of(self, i: Instruction, at: int, thread: int) -> barriers.Phased:
-        key = self.barrier_key(i, at, thread)
+    def barrier_of(
+        self, i: Instruction, at: int, thread: int, block: int | None = None
+    ) -> barriers.Phased:
+        """Of the thread's own block, unless another one of the cluster is named."""
+        key = self.barrier_key(i, at, thread, block)
         if key not in self.barriers:
             raise i.fault(f"no barrier was made at {key[1]:#x} of shared memory")
         return self.barriers[key]

@@ -117,7 +117,18 @@ void tile::populateBarrierPatterns(const TypeConverter &types,
                     adaptor.getBarrier(), adaptor.getParity());
       });
   addPtxPattern<ArriveOp>(
-      types, patterns, [=](ArriveOp, ArriveOp::Adaptor adaptor, OpBuilder &) {
+      types, patterns,
+      [=](ArriveOp op, ArriveOp::Adaptor adaptor, OpBuilder &b) -> PtxCall {
+        if (Value rank = adaptor.getRank())
+          return {"{\n.reg .pred p;\n.reg .b32 block, there;\n"
+                  "setp.lt.u32 p, $1, $3;\n"
+                  "xor.b32 block, $1, $2;\n"
+                  "@p mapa.shared::cluster.u32 there, $0, block;\n"
+                  "@p mbarrier.arrive.shared::cluster.b64 _, "
+                  "[there];\n}",
+                  "r,r,r,r",
+                  {adaptor.getBarrier(), adaptor.getLane(), rank,
+                   constantI32(b, op.getLoc(), op.getBlocks())}};
         return call("{\n.reg .pred p;\nsetp.eq.u32 p, $1, 0;\n"
                     "@p mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
                     adaptor.getBarrier(), adaptor.getLane());

@@ -83,9 +83,12 @@ static Value addressOfMap(OpBuilder &b, Location loc, Value map) {
 /// operands, and the panel's coordinates.
 template <typename OpTy>
 static void copyPanels(OpBuilder &b, OpTy op, typename OpTy::Adaptor adaptor,
-                       StringRef text, ValueRange more) {
+                       StringRef text, ValueRange more, Value row = {}) {
   Location loc = op.getLoc();
   SharedType type = op.getTile().getType();
+  Value tile = adaptor.getTile();
+  if (row)
+    tile = addI32(b, loc, tile, mulI32(b, loc, row, 128));
   ValueRange coordinates = adaptor.getCoordinates();
   Value map = addressOfMap(b, loc, adaptor.getMap());
   std::string constraints = "r,l";
@@ -95,8 +98,8 @@ static void copyPanels(OpBuilder &b, OpTy op, typename OpTy::Adaptor adaptor,
   SmallVector<Value> at(coordinates);
   for (int64_t p = 0; p < type.getPanels(); ++p) {
     at[0] = addI32(b, loc, coordinates[0], p * type.getPanelColumns());
-    SmallVector<Value> operands{
-        addI32(b, loc, adaptor.getTile(), p * type.getPanelBytes()), map};
+    SmallVector<Value> operands{addI32(b, loc, tile, p * type.getPanelBytes()),
+                                map};
     llvm::append_range(operands, more);
     llvm::append_range(operands, at);
     emitPtx(b, loc, text, constraints, operands);
@@ -114,12 +117,18 @@ struct LowerCopy : OpConversionPattern<CopyOp> {
     std::string window;
     if (!offsets.empty())
       window = ", " + registerList(3, offsets.size());
-    std::string text =
-        llvm::formatv("cp.async.bulk.tensor.{0}d.shared::cluster.global.{1}."
-                      "mbarrier::complete_tx::bytes [$0], [$1, {2}], [$2]{3};",
-                      rank, offsets.empty() ? "tile" : "im2col",
-                      registerList(2 + more.size(), rank), window);
-    copyPanels(b, op, adaptor, text, more);
+    StringRef multicast;
+    if (Value blocks = adaptor.getBlocks()) {
+      multicast = ".multicast::cluster";
+      window += ", $" + std::to_string(2 + more.size());
+      more.push_back(blocks);
+    }
+    std::string text = llvm::formatv(
+        "cp.async.bulk.tensor.{0}d.shared::cluster.global.{1}."
+        "mbarrier::complete_tx::bytes{2} [$0], [$1, {3}], [$2]{4};",
+        rank, offsets.empty() ? "tile" : "im2col", multicast,
+        registerList(2 + more.size(), rank), window);
+    copyPanels(b, op, adaptor, text, more, adaptor.getRow());
     b.eraseOp(op);
     return success();
   }

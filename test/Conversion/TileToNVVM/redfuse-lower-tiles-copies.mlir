@@ -29,6 +29,22 @@ func.func @window(%map: vector<16xi64>, %x: i32, %tap: i16, %to: i32, %at: i32) 
   return
 }
 
+// Several blocks copy a part of the rows each, for all of them.
+
+// CHECK-LABEL: func @multicast(
+// CHECK-SAME: %[[TO:[a-z0-9]+]]: i32, %[[BARRIER:[a-z0-9]+]]: i32, %[[FIRST:[a-z0-9]+]]: i32, %[[BLOCKS:[a-z0-9]+]]: i16
+// CHECK: %[[SHIFT:.*]] = arith.muli %[[FIRST]], %c128
+// CHECK: %[[PART:.*]] = arith.addi %[[TO]], %[[SHIFT]]
+// CHECK: "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [$0], [$1, {$4, $5}], [$2], $3;", "r,l,r,h,r,r,~{memory}" %[[PART]], %{{.*}}, %[[BARRIER]], %[[BLOCKS]],
+// The panels of a whole tile.
+// CHECK: arith.addi %[[PART]], %c16384
+func.func @multicast(%map: vector<16xi64>, %x: i32, %row: i32, %to: i32, %at: i32, %first: i32, %blocks: i16) {
+  %t = tile.view at %to : !tile.shared<128x128xbf16>
+  %b = tile.barrier at %at
+  tile.copy %map[%x, %row] to %t row %first multicast %blocks signal %b : !tile.shared<128x128xbf16>
+  return
+}
+
 // The cache is asked for the same boxes.
 
 // CHECK-LABEL: func @ahead(

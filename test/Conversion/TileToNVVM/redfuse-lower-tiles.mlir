@@ -28,6 +28,17 @@ func.func @ring(%tiles: i32, %barriers: i32, %stage: i32, %phase: i32, %lane: i3
   return %next, %nextPhase : i32, i32
 }
 
+// Lanes arrive at the barriers of the block's neighbours in the cluster.
+
+// CHECK-LABEL: func @neighbours(
+// CHECK-SAME: %[[AT:[a-z0-9]+]]: i32, %[[LANE:[a-z0-9]+]]: i32, %[[RANK:[a-z0-9]+]]: i32
+// CHECK: setp.lt.u32 p, $1, $3;{{.*}}xor.b32 block, $1, $2;{{.*}}@p mapa.shared::cluster.u32 there, $0, block;{{.*}}@p mbarrier.arrive.shared::cluster.b64 _, [there];{{.*}} %[[AT]], %[[LANE]], %[[RANK]], %c2
+func.func @neighbours(%at: i32, %lane: i32, %rank: i32) {
+  %b = tile.barrier at %at
+  tile.arrive %b lane %lane rank %rank blocks 2
+  return
+}
+
 // One thread prepares barriers.
 
 // CHECK-LABEL: func @prepare(

@@ -51,7 +51,12 @@ void Ptx::wait(Value barrier, Value parity) {
 }
 
 void Ptx::arrive(Value barrier, Value lane) {
-  tile::ArriveOp::create(b, loc, barrier, lane);
+  tile::ArriveOp::create(b, loc, barrier, lane, /*rank=*/Value());
+}
+
+void Ptx::arriveInCluster(Value barrier, Value lane, Value rank,
+                          int64_t blocks) {
+  tile::ArriveOp::create(b, loc, barrier, lane, rank, blocks);
 }
 
 void Ptx::expect(Value barrier, int64_t bytes) {

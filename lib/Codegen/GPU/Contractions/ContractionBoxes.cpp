@@ -118,7 +118,7 @@ void ContractionBoxes::copyBox(const OperandSide &side, const OperandBox &box,
       tile::CopyOp::create(
           b, loc, map, coordinates, offsets,
           products.sharedTile(side, rows, i32(from), stage, /*isRest=*/i == 1),
-          barrier);
+          barrier, /*row=*/Value(), /*blocks=*/Value());
   }
 }
 

@@ -241,8 +241,22 @@ static LogicalResult verifyCopy(Operation *op, SharedType tile,
   return success();
 }
 
+LogicalResult ArriveOp::verify() {
+  // As many as a cluster has at most, and a warp lanes for.
+  if (!getRank() && getBlocks() != 1)
+    return emitOpError()
+           << "arrives at one block's barrier without a rank, got "
+           << getBlocks();
+  if (getBlocks() < 1 || getBlocks() > 8)
+    return emitOpError() << "arrives at the barriers of 1 to 8 blocks, got "
+                         << getBlocks();
+  return success();
+}
+
 LogicalResult CopyOp::verify() {
   size_t offsets = getOffsets().size(), rank = getCoordinates().size();
+  if (bool(getRow()) != bool(getBlocks()))
+    return emitOpError() << "has a row where it has blocks, and none without";
   if (offsets != 0 && (offsets > 3 || offsets + 2 != rank))
     return emitOpError()
            << "a window has an offset for each of the one to three "

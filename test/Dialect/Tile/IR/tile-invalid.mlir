@@ -244,6 +244,14 @@ func.func @rank(%map: vector<16xi64>, %x: i32, %t: !tile.shared<64x64xbf16>, %b:
 
 // -----
 
+func.func @neighbours(%b: !tile.barrier, %lane: i32) {
+  // expected-error@+1 {{arrives at the barriers of 1 to 8 blocks, got 16}}
+  tile.arrive %b lane %lane rank %lane blocks 16
+  return
+}
+
+// -----
+
 func.func @window(%map: vector<16xi64>, %x: i32, %tap: i16, %t: !tile.shared<64x64xbf16>, %b: !tile.barrier) {
   // expected-error@+1 {{a window has an offset for each of the one to three dims between the first and the last, got 2 and 3 coordinates}}
   tile.copy %map[%x, %x, %x] window [%tap, %tap] to %t signal %b : !tile.shared<64x64xbf16>

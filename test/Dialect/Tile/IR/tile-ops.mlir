@@ -15,6 +15,8 @@ func.func @barriers(%at: i32, %lane: i32, %phase: i32) {
   tile.wait_barrier %b phase %phase
   // CHECK: tile.arrive %[[B]] lane %{{.*}}
   tile.arrive %b lane %lane
+  // CHECK: tile.arrive %[[B]] lane %{{.*}} rank %{{.*}} blocks 3
+  tile.arrive %b lane %lane rank %phase blocks 3
   return
 }
 

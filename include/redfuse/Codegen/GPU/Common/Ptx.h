@@ -32,6 +32,10 @@ public:
   void wait(mlir::Value barrier, mlir::Value parity);
   /// One arrival of a warp, by its lane 0.
   void arrive(mlir::Value barrier, mlir::Value lane);
+  /// One arrival of a warp at the same barrier of each of that many blocks: of the one of
+  /// this rank in the cluster, and of those whose ranks differ from it by less.
+  void arriveInCluster(mlir::Value barrier, mlir::Value lane, mlir::Value rank,
+                       int64_t blocks);
   /// One arrival of this thread that announces bytes.
   void expect(mlir::Value barrier, int64_t bytes);
 

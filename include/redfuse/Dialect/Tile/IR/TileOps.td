@@ -273,9 +273,18 @@ def Tile_ArriveOp : Tile_Op<"arrive", [Tile_NeedsTensorMaps, Tile_Shared]> {
     be over before its warp arrives at the stage's `empty` barrier.
 
         tile.arrive %b lane %lane
+
+    With `rank`, this block's number in its cluster, the first `blocks` lanes arrive at
+    that barrier of one block each: lane l at that of block `rank` xor l.
+
+        tile.arrive %b lane %lane rank %rank blocks 2
   }];
-  let arguments = (ins Tile_BarrierType:$barrier, I32:$lane);
-  let assemblyFormat = "$barrier `lane` $lane attr-dict";
+  let arguments = (ins Tile_BarrierType:$barrier, I32:$lane, Optional<I32>:$rank,
+                       DefaultValuedAttr<I64Attr, "1">:$blocks);
+  let assemblyFormat = [{
+    $barrier `lane` $lane (`rank` $rank^ `blocks` $blocks)? attr-dict
+  }];
+  let hasVerifier = 1;
 }
 
 def Tile_ExpectOp : Tile_Op<"expect", [Tile_NeedsTensorMaps, Tile_Shared]> {
@@ -436,13 +445,22 @@ def Tile_CopyOp : Tile_Op<"copy", [Tile_NeedsTensorMaps, Tile_Shared,
 
         tile.copy %map[%channel, %x, %y, %image] window[%tapX, %tapY] to %t signal %full
             : !tile.shared<128x64xbf16>
+
+    With `multicast`, boxes are a part of the rows, and are written from row `row` on, to
+    the same place of each block of the cluster whose bit is set (i16); the same barrier
+    of each counts the bytes.
+
+        tile.copy %map[%column, %row] to %t row %row multicast %blocks signal %full
+            : !tile.shared<128x64xbf16>
   }];
   let arguments = (ins Tile_Map:$map, Variadic<I32>:$coordinates,
                        Variadic<I16>:$offsets, Tile_SharedType:$tile,
-                       Tile_BarrierType:$barrier);
+                       Tile_BarrierType:$barrier, Optional<I32>:$row,
+                       Optional<I16>:$blocks);
   let assemblyFormat = [{
-    $map `[` $coordinates `]` (`window` `[` $offsets^ `]`)? `to` $tile `signal`
-    $barrier attr-dict `:` qualified(type($tile))
+    $map `[` $coordinates `]` (`window` `[` $offsets^ `]`)? `to` $tile
+    (`row` $row^ `multicast` $blocks)? `signal` $barrier attr-dict `:`
+    qualified(type($tile))
   }];
   let hasVerifier = 1;
 }
