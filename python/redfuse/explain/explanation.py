@@ -295,7 +295,7 @@ def _schedule(cascade: Any, names: list[str]) -> dict:
 def _plan(attribute: Any, dims: list[str]) -> dict:
     """A ``#redfuse.matrix_plan`` by the names of its fields."""
     found = fields(attribute, "matrix_plan") or {}
-    found["left"] = list(found["left"])
+    found["left"], found["cluster_shape"] = list(found["left"]), list(found["cluster_shape"])
     found["row_dim"] = dims[found["row_dim"]]
     found["tiles"] = {n: size for n, size in zip(dims, found["tiles"], strict=False) if size}
     return found

@@ -130,6 +130,8 @@ def plan_text(plan: Mapping[str, Any]) -> str:
         text += f", {plan['splits']} splits"
     if plan["cluster"] > 1:
         text += f" in clusters of {plan['cluster']}"
+    if shape := plan["cluster_shape"]:
+        text += f", clusters of {shape[0]} x {shape[1]} tiles copy operands for each other"
     return text
 
 

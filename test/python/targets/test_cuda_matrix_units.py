@@ -181,6 +181,41 @@ def test_largest_of_products(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(got[0], values, rtol=1e-5)
 
 
+# rows, length of the sum, columns, the cluster; which operands are transposed in memory. Some blocks
+# have no element of the results: tiles that a cluster has beside the last ones.
+CLUSTERS = {
+    "pairs": (300, 200, 272, 2, ""),
+    "pairs-of-columns": (140, 130, 80, 2, "b"),
+    "four": (400, 136, 528, 4, "a"),
+    "four-whole": (384, 64, 768, 4, "ab"),
+}
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_blocks_that_copy_for_each_other(name: str, tmp_path: Path) -> None:
+    """Products that are exact."""
+    rows, length, columns, cluster, swapped = CLUSTERS[name]
+    p = Torch()
+    shapes = {"a": (rows, length), "b": (length, columns)}
+    a, b = (
+        p.transpose(p.argument(*shape[::-1], dtype="bf16"), [1, 0])
+        if operand in swapped
+        else p.argument(*shape, dtype="bf16")
+        for operand, shape in shapes.items()
+    )
+    path = tmp_path / f"{name}.mlir"
+    path.write_text(p.text(p.cast(p.matmul(a, b), "f32")))
+    exe = compiled(path, "sm_90a", {"cluster": cluster}, "auto")
+    assert ".multicast::cluster" in exe.asm
+    assert f".reqnctapercluster {cluster}," in exe.asm
+    rng, half = np.random.default_rng(5), numpy_dtype("bf16")
+    x, w = (rng.integers(-1, 2, shape).astype(half) for shape in shapes.values())
+    expected = (x.astype(np.float32) @ w.astype(np.float32)).astype(half).astype(np.float32)
+    given = [v.T.copy() if o in swapped else v for o, v in zip("ab", (x, w), strict=True)]
+    (got,), _ = execute(exe, given, [expected])
+    np.testing.assert_array_equal(got, expected)
+
+
 # A third of the columns is seen, or all: a block has rows beyond the last one, to which no step
 # is whole.
 WINDOWS = {

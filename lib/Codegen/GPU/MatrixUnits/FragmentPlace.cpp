@@ -102,7 +102,8 @@ bool FragmentPlace::isRagged(unsigned d) const {
   if (ends[d] || ShapedType::isDynamic(extent))
     return true;
   int64_t tile = d == plan.m ? plan.rows() : plan.widths.lookup(d);
-  return extent % tile != 0;
+  // A cluster has all of its tiles, also of what ends in the middle of them.
+  return extent % (tile * plan.clusterOf(d)) != 0;
 }
 
 Value FragmentPlace::columnsLeft(unsigned d) {

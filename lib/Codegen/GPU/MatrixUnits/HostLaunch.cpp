@@ -9,15 +9,20 @@ using namespace redfuse;
 
 ArrayRef<Value> HostLaunch::makeArguments() {
   b.setInsertionPoint(of.launch);
-  Value all = countBlocks(b, of.launch, space,
-                          [&](unsigned d) { return plan.tileOf(d); });
+  // Where blocks of a cluster copy for each other, these count clusters.
+  Value all = countBlocks(b, of.launch, space, [&](unsigned d) {
+    return plan.tileOf(d) * plan.clusterOf(d);
+  });
   grid = all;
   if (plan.target.hasWgmma)
-    grid = arith::MinUIOp::create(b, loc, all, index(of.units));
+    grid =
+        arith::MinUIOp::create(b, loc, all, index(of.units / plan.multicast()));
   if (plan.shares() > 1)
     grid = arith::MulIOp::create(b, loc, all, index(plan.shares()));
   Value atLeastOne = arith::MaxUIOp::create(b, loc, grid, index(1));
   arguments = {all, arith::DivUIOp::create(b, loc, all, atLeastOne)};
+  if (plan.multicast() > 1)
+    grid = arith::MulIOp::create(b, loc, grid, index(plan.multicast()));
   auto addMap = [&](const std::optional<MatrixTile> &tile) {
     if (tile)
       arguments.push_back(makeTensorMap(*tile));
@@ -121,7 +126,7 @@ Value HostLaunch::makeTensorMap(const MatrixTile &tile) {
   for (int64_t i = 0; i < 5; ++i) {
     int64_t at = rank - 1 - i;
     description.push_back(index(i == 0                ? 64
-                                : at == int64_t(rows) ? tile.type.getRows()
+                                : at == int64_t(rows) ? tile.rowsOfPart()
                                                       : 1));
   }
   return redfuse::makeTensorMap(b, loc, "redfuse_rt_tensor_map", memref, offset,

@@ -98,7 +98,9 @@ gpu::GPUFuncOp MatrixGenerator::makeFunction(gpu::GPUModuleOp module,
   func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   int64_t threads = plan.threads();
   func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
-  if (int64_t cluster = std::max(plan.sumSplits, plan.cluster); cluster > 1)
+  if (int64_t cluster =
+          std::max({plan.sumSplits, plan.cluster, plan.multicast()});
+      cluster > 1)
     func->setAttr("nvvm.cluster_dim",
                   b.getDenseI32ArrayAttr({int32_t(cluster), 1, 1}));
   if (int64_t registers = budgetOf(plan).whole)
@@ -127,9 +129,20 @@ void MatrixGenerator::findNumbers() {
   of.ids.consumer =
       ptx.add(arith::ShRUIOp::create(b, loc, of.ids.warp, ptx.i32(2)),
               -plan.target.loaderWarps() / 4);
-  if (plan.shares() == 1)
+  if (plan.shares() == 1 && plan.multicast() == 1)
     return;
   Value own = toWord(gpu::BlockIdOp::create(b, loc, gpu::Dimension::x));
+  if (plan.multicast() > 1) {
+    // Rows run fastest.
+    of.block.rankInCluster =
+        arith::AndIOp::create(b, loc, own, ptx.i32(plan.multicast() - 1));
+    Value rank = toIndex(of.block.rankInCluster);
+    of.block.clusterRow =
+        b.createOrFold<arith::RemUIOp>(loc, rank, index(plan.clusterRows));
+    of.block.clusterColumn =
+        b.createOrFold<arith::DivUIOp>(loc, rank, index(plan.clusterRows));
+    return;
+  }
   Value shares = ptx.i32(plan.shares());
   of.block.rank = toIndex(arith::RemUIOp::create(b, loc, own, shares));
   of.block.tile = toIndex(arith::DivUIOp::create(b, loc, own, shares));
@@ -147,7 +160,8 @@ void MatrixGenerator::emitStart(gpu::GPUFuncOp func) {
   if (hasWgmma) {
     byThread(0, [&] { storage.initBarriers(); });
     byThread(32, [&] { producer.fetchAhead(); });
-    if (plan.cluster > 1 && !StateLayout(plan, space).isReceivedInRing())
+    if (plan.multicast() > 1 ||
+        (plan.cluster > 1 && !StateLayout(plan, space).isReceivedInRing()))
       emitClusterArrive(b, loc);
   }
   if (plan.target.overlapsLaunches) {
@@ -156,6 +170,9 @@ void MatrixGenerator::emitStart(gpu::GPUFuncOp func) {
       func->setAttr(kStartsNext, b.getUnitAttr());
     emitPtx(b, loc, "griddepcontrol.wait;", "", {});
   }
+  // Others copy to this block when its barriers are there.
+  if (plan.multicast() > 1)
+    emitClusterWait(b, loc);
   if (hasWgmma)
     gpu::BarrierOp::create(b, loc);
 }

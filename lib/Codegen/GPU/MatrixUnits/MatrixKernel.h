@@ -29,6 +29,9 @@ struct ThreadIds {
 /// clusters: which cluster of the tile, and which of its blocks (index).
 struct BlockIds {
   mlir::Value tile, rank, inGroups, inCluster;
+  /// Where blocks copy for each other: the block's number in the cluster (i32), and the
+  /// place of its tile along the rows and the columns of the cluster's tiles (index).
+  mlir::Value rankInCluster, clusterRow, clusterColumn;
 };
 
 /// A kernel that is generated: what it is made of, how it is planned, and the values

@@ -10,9 +10,10 @@ using namespace redfuse;
 
 void Producer::loadTile(const MatrixTile &tile, Value into, Value barrier,
                         Value sumTile) {
-  tile::CopyOp::create(b, loc, of.arguments.maps[tile.map],
-                       placement.coordinatesOf(tile, sumTile),
-                       /*offsets=*/ValueRange(), into, barrier);
+  TilePart part = placement.partOf(tile, sumTile);
+  tile::CopyOp::create(b, loc, of.arguments.maps[tile.map], part.coordinates,
+                       /*offsets=*/ValueRange(), into, barrier, part.row,
+                       part.blocks);
 }
 
 PipelineState Producer::loadTiles(ArrayRef<const MatrixTile *> tiles,
@@ -136,7 +137,8 @@ void Producer::fetchAhead() {
 
 void Producer::fetch(const MatrixTile &tile, Value sumTile) {
   tile::PrefetchOp::create(b, loc, of.arguments.maps[tile.map],
-                           placement.coordinatesOf(tile, sumTile), tile.type);
+                           placement.partOf(tile, sumTile).coordinates,
+                           tile.type);
 }
 
 void Producer::fetchSums() {
@@ -177,11 +179,13 @@ void Producer::fetchSteps() {
 }
 
 void Producer::emit() {
-  scheduler.forEachTile(
+  PipelineState ring = scheduler.forEachTile(
       /*isConsumer=*/false, [&](Value tile, PipelineState ring) {
         placement.enter(tile, /*isConsumer=*/false);
         return loadBlock(ring);
       });
   if (plan.startsNextLate)
     emitPtx(b, loc, "griddepcontrol.launch_dependents;", "", {});
+  if (plan.multicast() > 1)
+    pipeline.producerTail(ring);
 }

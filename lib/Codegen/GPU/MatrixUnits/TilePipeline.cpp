@@ -14,7 +14,7 @@ void TilePipeline::create(Value tiles, Value barriers) {
 void TilePipeline::initBarriers() {
   for (int64_t s = 0; s < layout.stages; ++s) {
     ptx.initBarrier(full(ptx.i32(s)), 1);
-    ptx.initBarrier(empty(ptx.i32(s)), 4 * plan.consumers);
+    ptx.initBarrier(empty(ptx.i32(s)), 4 * plan.consumers * plan.readers());
   }
 }
 
@@ -46,10 +46,22 @@ Value TilePipeline::producerAcquire(PipelineState state, int64_t bytes) {
   return barrier;
 }
 
+void TilePipeline::producerTail(PipelineState state) {
+  for (int64_t s = 0; s < layout.stages; ++s) {
+    Value free = arith::XOrIOp::create(b, loc, state.phase, ptx.i32(1));
+    ptx.wait(empty(state.stage), free);
+    state = advance(state);
+  }
+}
+
 void TilePipeline::consumerWait(PipelineState state) {
   ptx.wait(full(state.stage), state.phase);
 }
 
 void TilePipeline::consumerRelease(Value stage) {
-  ptx.arrive(empty(stage), place.lane);
+  if (plan.multicast() > 1)
+    ptx.arriveInCluster(empty(stage), place.lane, of.block.rankInCluster,
+                        plan.readers());
+  else
+    ptx.arrive(empty(stage), place.lane);
 }

@@ -3,8 +3,9 @@
 // Rules, with those of MatrixGenerator.h:
 // 1. Producer and consumers walk the same tiles in the same order; both advance the
 //    ring once a tile.
-// 2. A stage is written after its `empty` barrier had an arrival of every consumer warp,
-//    and read after its `full` barrier had all bytes.
+// 2. A stage is written after its `empty` barrier had an arrival of every consumer warp
+//    (of all blocks of the cluster for which the block copies), and read after its
+//    `full` barrier had all bytes (of all blocks that copy for it).
 // 3. A consumer warp releases a stage after it waited for the products that read it.
 // 4. What a warp has read of a stage by itself is in its registers before it releases
 //    it: a load is not over when the next instruction starts.
@@ -40,6 +41,9 @@ public:
 
   /// Waits until the stage is free; the barrier that counts the bytes of its copies.
   mlir::Value producerAcquire(PipelineState state, int64_t bytes);
+  /// Waits until all stages are free: no block ends while others may arrive at its
+  /// barriers.
+  void producerTail(PipelineState state);
   /// Waits until the stage has all bytes.
   void consumerWait(PipelineState state);
   /// By every warp that waited.

@@ -9,11 +9,17 @@ using namespace mlir;
 using namespace redfuse;
 
 Value TilePlacement::countTiles(unsigned d) {
-  return b.createOrFold<arith::CeilDivUIOp>(loc, place.extents[d],
-                                            index(plan.tileOf(d)));
+  return b.createOrFold<arith::CeilDivUIOp>(
+      loc, place.extents[d], index(plan.tileOf(d) * plan.clusterOf(d)));
 }
 
 void TilePlacement::placeTile(unsigned d, Value position) {
+  if (int64_t cluster = plan.clusterOf(d); cluster > 1) {
+    position = arith::MulIOp::create(b, loc, position, index(cluster));
+    position = arith::AddIOp::create(b, loc, position,
+                                     d == plan.m ? of.block.clusterRow
+                                                 : of.block.clusterColumn);
+  }
   place.offsets[d] =
       b.createOrFold<arith::MulIOp>(loc, position, index(plan.tileOf(d)));
 }
@@ -197,6 +203,29 @@ SmallVector<Value> TilePlacement::positionsOf(const MatrixTile &tile,
 SmallVector<Value> TilePlacement::coordinatesOf(const MatrixTile &tile,
                                                 Value sumTile) {
   return coordinatesAt(tile, positionsOf(tile, sumTile));
+}
+
+TilePart TilePlacement::partOf(const MatrixTile &tile, Value sumTile) {
+  TilePart part{coordinatesOf(tile, sumTile), Value(), Value()};
+  if (tile.parts == 1)
+    return part;
+  bool isOfRows = tile.free == plan.m;
+  Value number =
+      toWord(isOfRows ? of.block.clusterColumn : of.block.clusterRow);
+  part.row = ptx.mul(number, tile.rowsOfPart());
+  unsigned rows = tile.isByRows ? tile.source.sum : tile.source.free;
+  Value &at = part.coordinates[part.coordinates.size() - 1 - rows];
+  at = ptx.add(at, part.row);
+  // Blocks with the same rows are as many ranks apart as there are rows of tiles.
+  int64_t mask = 0;
+  for (int64_t i = 0; i < tile.parts; ++i)
+    mask |= int64_t(1) << (isOfRows ? i * plan.clusterRows : i);
+  Value shift = isOfRows
+                    ? toWord(of.block.clusterRow)
+                    : ptx.mul(toWord(of.block.clusterColumn), plan.clusterRows);
+  Value bits = arith::ShLIOp::create(b, loc, ptx.i32(mask), shift);
+  part.blocks = arith::TruncIOp::create(b, loc, b.getI16Type(), bits);
+  return part;
 }
 
 SmallVector<Value> TilePlacement::coordinatesAt(const MatrixTile &tile,

@@ -6,6 +6,14 @@
 
 namespace redfuse {
 
+/// What a block copies of a tile: where that is in its tensor, the innermost dim first; where
+/// several copy a part each, its first row in the tile (i32), and for which blocks of the
+/// cluster it is (i16, a bit each).
+struct TilePart {
+  llvm::SmallVector<mlir::Value> coordinates;
+  mlir::Value row, blocks;
+};
+
 /// Where the block's tile of results is, and where its operands are. Neighbours in the
 /// order of tiles share what they read while it stays in the L2 cache.
 class TilePlacement : KernelPart {
@@ -32,6 +40,8 @@ public:
   /// Where a tile starts in its tensor, the innermost dim first.
   llvm::SmallVector<mlir::Value> coordinatesOf(const MatrixTile &tile,
                                                mlir::Value sumTile);
+  /// The part of it that this block copies.
+  TilePart partOf(const MatrixTile &tile, mlir::Value sumTile);
   llvm::SmallVector<mlir::Value>
   coordinatesAt(const MatrixTile &tile, llvm::ArrayRef<mlir::Value> positions);
 

@@ -8,19 +8,26 @@
 using namespace mlir;
 using namespace redfuse;
 
-void TileScheduler::forEachTile(bool isConsumer, TileBody body) {
+std::pair<Value, Value> TileScheduler::findPlace() {
+  Value own = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x),
+        width = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
+  Value blocks = index(plan.multicast());
+  return {b.createOrFold<arith::DivUIOp>(loc, own, blocks),
+          b.createOrFold<arith::DivUIOp>(loc, width, blocks)};
+}
+
+PipelineState TileScheduler::forEachTile(bool isConsumer, TileBody body) {
   if (plan.hasDynamicScheduler)
     return forEachAnswer(isConsumer, body);
   // Round after round, every other one in reverse: who had a long tile gets a
   // short one.
-  Value own = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
   if (plan.shares() > 1) {
     // One tile, and no more.
     tilePhase = ptx.i32(0);
-    body(of.block.tile, pipeline.start());
-    return;
+    return body(of.block.tile, pipeline.start());
   }
-  Value width = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
+  auto place = findPlace();
+  Value own = place.first, width = place.second;
   auto placeIn = [&](Value round) -> Value {
     Value isOdd = arith::CmpIOp::create(
         b, loc, arith::CmpIPredicate::ne,
@@ -37,26 +44,27 @@ void TileScheduler::forEachTile(bool isConsumer, TileBody body) {
   Value end = arith::AddIOp::create(
       b, loc, full,
       arith::IndexCastUIOp::create(b, loc, b.getIndexType(), hasOneMore));
-  emitFor(b, loc, index(0), end, index(1), {ptx.i32(0), ptx.i32(0)},
-          [&](Value round, ValueRange state) {
-            Value first = arith::MulIOp::create(b, loc, round, width);
-            Value at = arith::AddIOp::create(b, loc, first, placeIn(round));
-            tilePhase = arith::AndIOp::create(
-                b, loc,
-                arith::IndexCastUIOp::create(b, loc, b.getI32Type(), round),
-                ptx.i32(1));
-            PipelineState ring = body(at, {state[0], state[1]});
-            return SmallVector<Value>{ring.stage, ring.phase};
-          });
+  SmallVector<Value> last = emitFor(
+      b, loc, index(0), end, index(1), {ptx.i32(0), ptx.i32(0)},
+      [&](Value round, ValueRange state) {
+        Value first = arith::MulIOp::create(b, loc, round, width);
+        Value at = arith::AddIOp::create(b, loc, first, placeIn(round));
+        tilePhase = arith::AndIOp::create(
+            b, loc, arith::IndexCastUIOp::create(b, loc, b.getI32Type(), round),
+            ptx.i32(1));
+        PipelineState ring = body(at, {state[0], state[1]});
+        return SmallVector<Value>{ring.stage, ring.phase};
+      });
+  return {last[0], last[1]};
 }
 
 /// The block's own number is its first tile; the others are answers of the scheduler.
-void TileScheduler::forEachAnswer(bool isConsumer, TileBody body) {
+PipelineState TileScheduler::forEachAnswer(bool isConsumer, TileBody body) {
   Value own = toWord(gpu::BlockIdOp::create(b, loc, gpu::Dimension::x));
   Value count = toWord(of.arguments.tiles), zero = ptx.i32(0);
   SmallVector<Value> initial{own, zero, zero, zero};
   auto types = ValueRange(initial).getTypes();
-  scf::WhileOp::create(
+  auto loop = scf::WhileOp::create(
       b, loc, types, initial,
       [&](OpBuilder &, Location, ValueRange state) {
         Value isTile = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
@@ -79,6 +87,7 @@ void TileScheduler::forEachAnswer(bool isConsumer, TileBody body) {
         scf::YieldOp::create(b, loc,
                              ValueRange{next, ring.stage, ring.phase, phase});
       });
+  return {loop.getResult(1), loop.getResult(2)};
 }
 
 void TileScheduler::answerRequests() {
@@ -109,5 +118,5 @@ void TileScheduler::answerRequests() {
 Value TileScheduler::firstTile() {
   if (plan.shares() > 1)
     return of.block.tile;
-  return gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  return findPlace().first;
 }

@@ -16,8 +16,10 @@ public:
 
   using TileBody =
       llvm::function_ref<PipelineState(mlir::Value tile, PipelineState ring)>;
-  /// Producer and consumers take the same tiles in the same order.
-  void forEachTile(bool isConsumer, TileBody body);
+  /// Producer and consumers take the same tiles in the same order. Blocks of a cluster that
+  /// copy for each other have tiles side by side, of the same number. Where the ring stands
+  /// at the end.
+  PipelineState forEachTile(bool isConsumer, TileBody body);
   /// Asks for tiles, a thread of its own, until there are none.
   void answerRequests();
 
@@ -28,7 +30,9 @@ public:
   mlir::Value firstTile();
 
 private:
-  void forEachAnswer(bool isConsumer, TileBody body);
+  PipelineState forEachAnswer(bool isConsumer, TileBody body);
+  /// The block's number among so many; those of a cluster that copy for each other have one.
+  std::pair<mlir::Value, mlir::Value> findPlace();
 
   SharedStorage &storage;
   TilePipeline &pipeline;

@@ -386,7 +386,7 @@ LogicalResult MatrixPlanAttr::verify(
     ArrayRef<int64_t> tiles, int64_t consumers, int64_t consumerRows,
     ArrayRef<OperandPlace>, int64_t sumSplits, int64_t splits, int64_t cluster,
     int64_t blocks, int64_t stages, bool, TileScheduling, int64_t cached,
-    int64_t ahead, bool, int64_t threshold) {
+    int64_t ahead, bool, int64_t threshold, ArrayRef<int64_t> clusterShape) {
   auto check = [&](StringRef name, int64_t value,
                    ArrayRef<int64_t> allowed) -> LogicalResult {
     if (llvm::is_contained(allowed, value))
@@ -418,8 +418,17 @@ LogicalResult MatrixPlanAttr::verify(
       failed(inRange("stages", stages, 1)) ||
       failed(inRange("cached", cached, 0)) ||
       failed(inRange("ahead", ahead, 0)) ||
-      failed(inRange("threshold", threshold, 0, kMostThreshold)))
+      failed(inRange("threshold", threshold, 0, kMostThreshold)) ||
+      (!clusterShape.empty() && failed(check("the length of 'cluster_shape'",
+                                             clusterShape.size(), {2}))))
     return failure();
+  for (int64_t blocks : clusterShape)
+    if (failed(check("cluster_shape", blocks, {1, 2})))
+      return failure();
+  if (!clusterShape.empty() &&
+      (kind != MmaKind::Wgmma || sumSplits > 1 || splits > 1))
+    return emitError() << "blocks of a cluster ('cluster_shape') copy for each "
+                          "other with wgmma, where each has a tile of its own";
   if (splits % cluster != 0)
     return emitError() << splits << " splits are no clusters of " << cluster;
   if (sumSplits > 1 && splits > 1)

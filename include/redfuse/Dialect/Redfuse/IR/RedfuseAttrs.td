@@ -199,6 +199,9 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
       shared memory (`resident`); it is computed, or read element by element (`packed`)
     - `sum_splits` blocks share the sums of a tile, or `splits` of them the streamed
       dim, of which `cluster` at a time merge before others do
+    - `cluster_shape`: so many neighbouring tiles along the rows and along the columns are
+      those of a cluster, whose blocks copy a part each of what several of them read
+      (multicast); left out where each copies for itself
     - `blocks` of a multiprocessor (with `mma_sync`: that the tiles are cut for); `stages` of
       the ring of tiles
     - `staged`: results leave by copies from shared memory
@@ -227,14 +230,16 @@ def Redfuse_MatrixPlanAttr : Redfuse_Attr<"MatrixPlan", "matrix_plan"> {
     "int64_t":$sumSplits, "int64_t":$splits, "int64_t":$cluster, "int64_t":$blocks,
     "int64_t":$stages, "bool":$staged, 
     EnumParameter<Redfuse_TileSchedulingAttr>:$scheduler, "int64_t":$cached,
-    "int64_t":$ahead, "bool":$late, "int64_t":$threshold);
+    "int64_t":$ahead, "bool":$late, "int64_t":$threshold,
+    OptionalArrayRefParameter<"int64_t">:$clusterShape);
   let assemblyFormat = [{
     `<` $kind `,` `row_dim` `=` $rowDim `,` `tiles` `=` `[` $tiles `]` `,` `consumers` `=` $consumers `,`
     `consumer_rows` `=` $consumerRows `,` `left` `=` `[` $left `]` `,` `sum_splits` `=` $sumSplits `,`
     `splits` `=` $splits `,` `cluster` `=` $cluster `,` `blocks` `=` $blocks `,`
     `stages` `=` $stages `,` `staged` `=` $staged `,` `scheduler` `=` $scheduler `,`
     `cached` `=` $cached `,`
-    `ahead` `=` $ahead `,` `late` `=` $late `,` `threshold` `=` $threshold `>`
+    `ahead` `=` $ahead `,` `late` `=` $late `,` `threshold` `=` $threshold
+    (`,` `cluster_shape` `=` `[` $clusterShape^ `]`)? `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -116,7 +116,7 @@ defvar Redfuse_Hints = (ins
   Redfuse_IntHint<1, 32, "blocks of a multiprocessor that run at a time: each gets its share of registers and shared memory",
     [OfWgmma<["1", "2"], 1>, OfMmaSync<["1", "2"]>,
      OfRegisters<["1", "2", "4", "8"]>]>:$blocks,
-  Redfuse_IntHint<1, 16, "blocks of a cluster, which share a tile",
+  Redfuse_IntHint<1, 16, "blocks of a cluster, which share a tile, or copy operands for each other",
     [OfWgmma<["1", "2", "4", "8"]>, OfRegisters<["1", "2", "4", "8"], 0, 1>],
     1, 1>:$cluster,
   Redfuse_IntHint<0, 1024, "steps whose tiles the L2 cache is asked for before the kernel waits for the one before it",

@@ -331,7 +331,12 @@ void MatrixPlanner::chooseBlocks() {
             llvm::any_of(sums,
                          [](const SharedSum &sum) { return sum.columns > 64; }))
           continue;
-        if (width == kMaxColumns && isWide && (split > 1 || consumers == 1))
+        // One warpgroup is enough for few rows; wide tiles of them where there are many.
+        if (!wantedRows && *rows <= 64 && consumers == 2)
+          continue;
+        if (width == kMaxColumns && isWide &&
+            (split > 1 ||
+             (consumers == 1 && (*rows > 64 || tiles < kManyTiles * units))))
           continue;
         if (width < widths.front() && split == 1)
           continue;
@@ -348,6 +353,7 @@ void MatrixPlanner::chooseBlocks() {
   if (plan.products.size() == 1 && isWide && isAlone && !wantedRows &&
       !wantedSplit && !hints.columns)
     chooseFullRounds(best);
+  chooseCluster();
   if (plan.sumSplits > 1)
     for (auto &[d, width] : plan.widths)
       width = llvm::alignTo(width, 4 * plan.sumSplits);
@@ -380,6 +386,71 @@ void MatrixPlanner::chooseFullRounds(double cycles) {
       plan.consumers = consumers;
       plan.sumSplits = 1;
     }
+}
+
+/// Whether blocks with neighbouring tiles of results read the same tiles of operands at the same
+/// time, and can copy a part each for all of them.
+bool MatrixPlanner::canMulticast() const {
+  if (!plan.target.hasWgmma || plan.stream || plan.shares() > 1)
+    return false;
+  unsigned n = plan.products.front().n;
+  SmallVector<unsigned> dims{plan.m, n};
+  for (int64_t d : space.schedule.getGrid())
+    dims.push_back(unsigned(d));
+  // Parts are whole swizzles of eight rows.
+  return llvm::is_contained(space.schedule.getGrid(), int64_t(n)) &&
+         llvm::is_contained(space.schedule.getGrid(), int64_t(plan.m)) &&
+         plan.widths.lookup(n) % 16 == 0 &&
+         llvm::all_of(dims, [&](unsigned d) { return extentOf(d); }) &&
+         llvm::all_of(plan.products, [&](const MatrixProduct &product) {
+           return product.tiledLeft && product.n == n;
+         });
+}
+
+/// Blocks that copy for each other read less of the L2 cache. Where tiles are small, its rate
+/// limits those that run at a time; where there are several rounds of large ones, a pair of
+/// rows is a little faster.
+void MatrixPlanner::chooseCluster() {
+  Hints hints = hintsOf(space.schedule);
+  if (!canMulticast() || hints.cluster == 1)
+    return;
+  unsigned n = plan.products.front().n;
+  int64_t width = plan.widths.lookup(n);
+  auto clusters = [&](int64_t rows, int64_t columns) {
+    int64_t count = 1;
+    for (int64_t d : space.schedule.getGrid()) {
+      int64_t tile = plan.tileOf(d) * (unsigned(d) == plan.m ? rows : 1) *
+                     (unsigned(d) == n ? columns : 1);
+      count *= llvm::divideCeil(*extentOf(d), tile);
+    }
+    return count;
+  };
+  auto take = [&](int64_t rows, int64_t columns) {
+    plan.clusterRows = rows;
+    plan.clusterColumns = columns;
+  };
+  if (hints.cluster)
+    return *hints.cluster >= 4    ? take(2, 2)
+           : width >= plan.rows() ? take(2, 1)
+                                  : take(1, 2);
+  int64_t tiles = clusters(1, 1);
+  double copied = double(plan.rows() + width) * kSumTile * 2 / kTileCacheBytes;
+  double computed = double(plan.products.size() * plan.consumers * width) * 2;
+  int64_t sum = std::numeric_limits<int64_t>::max();
+  for (const MatrixProduct &product : plan.products)
+    sum = std::min(sum, *sumTilesOf(product));
+  if (tiles <= units) {
+    if (copied < kCacheBound * computed || sum < kLongTiledSum)
+      return;
+    // Not all clusters of four that could find a place.
+    if (clusters(2, 2) <= units / 4 - kClustersWithoutPlace)
+      return take(2, 2);
+    if (clusters(2, 1) <= units / 2)
+      return take(2, 1);
+    return;
+  }
+  if (sum >= kLongTiledSum && clusters(2, 1) * 2 == tiles)
+    take(2, 1);
 }
 
 /// Whether the next launch's blocks should find a place beside these: where one cluster

@@ -78,6 +78,8 @@ private:
   bool leavesRoom();
   void chooseBlocks();
   void chooseFullRounds(double cycles);
+  bool canMulticast() const;
+  void chooseCluster();
   void shareFold(int64_t tiles, int64_t rows);
   std::optional<int64_t> extentOf(unsigned d) const {
     int64_t extent = space.staticExtents[d];

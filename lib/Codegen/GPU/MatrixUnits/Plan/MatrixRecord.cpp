@@ -23,6 +23,9 @@ MatrixPlanAttr redfuse::recordPlan(const MatrixPlan &plan,
   SmallVector<OperandPlace> left;
   for (const MatrixProduct &product : plan.products)
     left.push_back(placeOf(product));
+  SmallVector<int64_t> cluster;
+  if (plan.multicast() > 1)
+    cluster = {plan.clusterRows, plan.clusterColumns};
   auto fail = [&] { return launch.emitOpError("cannot be planned: "); };
   auto kind = plan.target.hasWgmma ? MmaKind::Wgmma : MmaKind::MmaSync;
   // Types are those declared: others choose a template that needs the storage.
@@ -35,7 +38,7 @@ MatrixPlanAttr redfuse::recordPlan(const MatrixPlan &plan,
       plan.hasDynamicScheduler ? TileScheduling::Dynamic
                                : TileScheduling::Static,
       int64_t(plan.cachedBytes >> 20), plan.ahead, plan.startsNextLate,
-      plan.threshold);
+      plan.threshold, ArrayRef<int64_t>(cluster));
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,6 +166,14 @@ bool MatrixPlanner::takeShares(MatrixPlanAttr record) {
   plan.sumSplits = record.getSumSplits();
   plan.splits = record.getSplits();
   plan.cluster = record.getCluster();
+  if (ArrayRef<int64_t> shape = record.getClusterShape(); !shape.empty()) {
+    plan.clusterRows = shape[0];
+    plan.clusterColumns = shape[1];
+  }
+  if (plan.multicast() > 1 && !canMulticast())
+    return refuse(
+        "blocks of a cluster copy for each other where all products have "
+        "tiled sums and the same columns, of known extents");
   if (plan.sumSplits > 1) {
     if (plan.stream || !plan.target.hasWgmma)
       return refuse("blocks share the sums of a cascade on warpgroups alone");

@@ -54,8 +54,11 @@ static void layOutTiles(const MatrixPlan &plan, SharedLayout &layout) {
     ProductTiles tiles;
     tiles.right = layOut(product, product.right, product.n,
                          plan.widths.lookup(product.n));
-    if (product.tiledLeft)
+    tiles.right.parts = plan.clusterRows;
+    if (product.tiledLeft) {
       tiles.left = layOut(product, *product.tiledLeft, plan.m, plan.rows());
+      tiles.left->parts = plan.clusterColumns;
+    }
     if (product.keptLeft) {
       tiles.kept = layOut(product, *product.keptLeft, plan.m, plan.rows());
       tiles.isResident = product.isResident;

@@ -317,6 +317,60 @@ redfuse.kernel @joined_heads_0 attributes {num_inputs = 2 : i64,
 
 // -----
 
+// Blocks of a cluster with neighbouring tiles copy parts of operands for each other: four where
+// the cache's rate limits one round of small tiles, two in several rounds of large ones.
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+module attributes {redfuse.target = #redfuse.target<"cuda", units = 132, vector_bits = 128, l1 = 99328, l2 = 262144, flops = 53600, bandwidth = 4000, launch_ns = 1600>} {
+// CHECK-LABEL: func.func @one_round
+// CHECK: tiles = [128, 160, 0]
+// CHECK-SAME: cluster_shape = [2, 2]>
+func.func @one_round(%a: memref<1280x5312xf16>, %b: memref<5312x1792xf16>, %out: memref<1280x1792xf32>) {
+  redfuse.launch @one_round_0 ins(%a, %b : memref<1280x5312xf16>, memref<5312x1792xf16>) outs(%out : memref<1280x1792xf32>)
+  return
+}
+redfuse.kernel @one_round_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1], tiles = [64, 64, 0]>} {
+^bb0(%a: tensor<1280x5312xf16>, %b: tensor<5312x1792xf16>, %init: tensor<1280x1792xf32>):
+  %0 = redfuse.cascade {indexing_maps = [#a, #b, #c]}
+       ins(%a, %b : tensor<1280x5312xf16>, tensor<5312x1792xf16>) outs(%init : tensor<1280x1792xf32>) {
+  ^bb0(%x: f16, %y: f16):
+    %u = arith.extf %x : f16 to f32
+    %w = arith.extf %y : f16 to f32
+    %uw = arith.mulf %u, %w : f32
+    %s = redfuse.reduce add %uw over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<1280x1792xf32>
+  redfuse.yield %0 : tensor<1280x1792xf32>
+}
+
+// CHECK-LABEL: func.func @rounds
+// CHECK: tiles = [128, 256, 0]
+// CHECK-SAME: cluster_shape = [2, 1]>
+func.func @rounds(%a: memref<8192x4096xf16>, %b: memref<4096x4096xf16>, %out: memref<8192x4096xf32>) {
+  redfuse.launch @rounds_0 ins(%a, %b : memref<8192x4096xf16>, memref<4096x4096xf16>) outs(%out : memref<8192x4096xf32>)
+  return
+}
+redfuse.kernel @rounds_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1], tiles = [64, 64, 0]>} {
+^bb0(%a: tensor<8192x4096xf16>, %b: tensor<4096x4096xf16>, %init: tensor<8192x4096xf32>):
+  %0 = redfuse.cascade {indexing_maps = [#a, #b, #c]}
+       ins(%a, %b : tensor<8192x4096xf16>, tensor<4096x4096xf16>) outs(%init : tensor<8192x4096xf32>) {
+  ^bb0(%x: f16, %y: f16):
+    %u = arith.extf %x : f16 to f32
+    %w = arith.extf %y : f16 to f32
+    %uw = arith.mulf %u, %w : f32
+    %s = redfuse.reduce add %uw over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<8192x4096xf32>
+  redfuse.yield %0 : tensor<8192x4096xf32>
+}
+}
+
+// -----
+
 // What does not fit says why.
 
 // CHECK-LABEL: func.func @wide

@@ -74,6 +74,9 @@ struct MatrixPlan {
   /// As many of these, one after another, are a cluster, and merge their states
   /// before others do.
   int64_t cluster = 1;
+  /// So many neighbouring tiles along the rows and along the columns are those of a
+  /// cluster. Blocks that read the same operand copy a part of it each, for all of them.
+  int64_t clusterRows = 1, clusterColumns = 1;
 
   /// Two blocks fit a multiprocessor: the next launch is there when this one ends.
   bool isHalf = false;
@@ -114,6 +117,16 @@ struct MatrixPlan {
   IndexProgramOpInterface last() const {
     FinalizeOp op = finalize;
     return op ? llvm::cast<IndexProgramOpInterface>(op.getOperation()) : step;
+  }
+  /// Blocks of a cluster that copy for each other; and those that read an operand of one of
+  /// them: the block itself, and its neighbours along the rows and along the columns.
+  int64_t multicast() const { return clusterRows * clusterColumns; }
+  int64_t readers() const { return clusterRows + clusterColumns - 1; }
+  /// How many neighbouring tiles of a dim a cluster has.
+  int64_t clusterOf(unsigned d) const {
+    return d == m                     ? clusterRows
+           : d == products.front().n ? clusterColumns
+                                     : 1;
   }
   /// Blocks that share a tile of results, by either.
   int64_t shares() const { return sumSplits * splits; }

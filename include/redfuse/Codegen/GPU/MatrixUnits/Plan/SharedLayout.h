@@ -24,8 +24,11 @@ struct MatrixTile {
   llvm::SmallVector<unsigned, 2> outerSums;
   /// Which of the kernel's tensor maps describes it.
   unsigned map = 0;
+  /// So many blocks of a cluster read it, and copy as many of its rows each.
+  int64_t parts = 1;
 
   int64_t bytes() const { return type.getBytes(); }
+  int64_t rowsOfPart() const { return type.getRows() / parts; }
 };
 
 /// The tiles of a product that are loaded together.
