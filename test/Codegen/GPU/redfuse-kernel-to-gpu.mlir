@@ -66,11 +66,13 @@ redfuse.kernel @dynamic_0 attributes {num_inputs = 1 : i64,
 // -----
 
 // A warp selects the best of a row: for each rank its lanes agree by shuffles,
-// and whoever has it lets go of it.
+// and whoever has it lets go of it. A lane stores each rank.
 
 // CHECK-LABEL: gpu.func @best_0
-// CHECK: scf.for {{.+}} iter_args(%{{.+}}, %{{.+}}) -> (i32, i32)
-// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK: scf.for {{.+}} -> (i32, i32, i32, i32) {
+// CHECK: scf.for {{.+}} -> (i32, i32, i32, i32, i32, i32) {
+// CHECK-COUNT-10: gpu.shuffle xor
+// CHECK: scf.yield
 // CHECK: scf.if
 // CHECK: memref.store
 // CHECK: scf.yield
@@ -86,6 +88,47 @@ redfuse.kernel @best_0 attributes {num_inputs = 1 : i64,
 ^bb0(%x: tensor<64x50xf32>, %v: tensor<64x3xf32>, %n: tensor<64x3xi64>):
   %0:2 = redfuse.cascade {indexing_maps = [#x, #r, #r]}
        ins(%x : tensor<64x50xf32>) outs(%v, %n : tensor<64x3xf32>, tensor<64x3xi64>) {
+  ^bb0(%e: f32):
+    %j = redfuse.index 1
+    %number = arith.index_cast %j : index to i64
+    %s:2 = redfuse.reduce topk %e, %number over [1] into [0, 2] : f32, i64
+    redfuse.yield %s#0, %s#1 : f32, i64
+  } -> tensor<64x3xf32>, tensor<64x3xi64>
+  redfuse.yield %0#0, %0#1 : tensor<64x3xf32>, tensor<64x3xi64>
+}
+
+// -----
+
+// Warps that have no row of their own share one: what is better than the last rank is inserted,
+// and lanes behind it take what the one before them has. What all warps have found is merged.
+
+// CHECK-LABEL: gpu.func @best_of_many_0
+// CHECK: scf.for
+// CHECK: scf.while
+// CHECK-COUNT-2: gpu.shuffle idx
+// CHECK: scf.condition
+// CHECK-COUNT-2: gpu.shuffle idx
+// CHECK-COUNT-10: gpu.shuffle xor
+// CHECK: scf.yield
+// CHECK: scf.yield
+// CHECK: gpu.barrier
+// CHECK: memref.store
+// CHECK: gpu.barrier
+// CHECK: scf.while
+// CHECK: scf.if
+// CHECK: memref.store
+#x = affine_map<(i, j, k) -> (i, j)>
+#r = affine_map<(i, j, k) -> (i, k)>
+func.func @best_of_many(%x: memref<64x5000xf32>, %v: memref<64x3xf32>, %n: memref<64x3xi64>) {
+  redfuse.launch @best_of_many_0 ins(%x : memref<64x5000xf32>)
+      outs(%v, %n : memref<64x3xf32>, memref<64x3xi64>)
+  return
+}
+redfuse.kernel @best_of_many_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0, 0]>} {
+^bb0(%x: tensor<64x5000xf32>, %v: tensor<64x3xf32>, %n: tensor<64x3xi64>):
+  %0:2 = redfuse.cascade {indexing_maps = [#x, #r, #r]}
+       ins(%x : tensor<64x5000xf32>) outs(%v, %n : tensor<64x3xf32>, tensor<64x3xi64>) {
   ^bb0(%e: f32):
     %j = redfuse.index 1
     %number = arith.index_cast %j : index to i64

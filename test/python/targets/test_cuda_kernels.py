@@ -42,6 +42,31 @@ def largest(rows: int, columns: int, count: int, dtype: str = "f32") -> str:
     return p.text(*p.topk_last(p.argument(rows, columns, dtype=dtype), count))
 
 
+def test_largest_of_ties(tmp_path: Path) -> None:
+    """By warps that share a row, and each by itself: NaN goes first, then what is largest; zeros of
+    both signs are as large, and keep theirs; of equal ones the first."""
+    rows, columns, count = 4, 1300, 7
+    path = tmp_path / "program.mlir"
+    path.write_text(largest(rows, columns, count))
+    rng = np.random.default_rng(3)
+    x = rng.integers(-3, 4, (rows, columns)).astype(np.float32)
+    x[0, 700] = np.nan
+    x[1] = np.where(np.arange(columns) % 3, 0.0, -0.0)
+    x[2] = np.arange(columns)
+    x[3] = -np.inf
+    order = np.argsort(np.where(np.isnan(x), -np.inf, -x), axis=1, kind="stable")[:, :count]
+    values = np.take_along_axis(x, order, 1)
+    for schedule in ("resident", "stream"):
+        exe = redfuse.compile(
+            path, target="cuda:sm_90a", options={"cache": False, "schedule": schedule}
+        )
+        assert "shfl.sync.idx" in exe.asm
+        (got, at), _ = execute(exe, [x], [values, order])
+        np.testing.assert_array_equal(at, order)
+        np.testing.assert_array_equal(got, values)
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(values))
+
+
 def column_sum(rows: int, columns: int, dtype: str) -> str:
     """The sum of each column."""
     p = Program()

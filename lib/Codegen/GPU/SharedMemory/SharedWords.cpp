@@ -81,8 +81,19 @@ static int64_t elementCount(Type type) {
 }
 
 SharedWords::Parts SharedWords::shuffle(ValueRange parts, unsigned distance) {
+  return exchange(parts, emitter.constant(b.getI32IntegerAttr(distance)),
+                  gpu::ShuffleMode::XOR);
+}
+
+SharedWords::Parts SharedWords::shuffleFrom(ValueRange parts, Value lane) {
+  return exchange(parts,
+                  arith::IndexCastOp::create(b, loc, b.getI32Type(), lane),
+                  gpu::ShuffleMode::IDX);
+}
+
+SharedWords::Parts SharedWords::exchange(ValueRange parts, Value with,
+                                         gpu::ShuffleMode mode) {
   Type i32 = b.getI32Type();
-  Value offset = emitter.constant(b.getI32IntegerAttr(distance));
   Value width = emitter.constant(b.getI32IntegerAttr(warpSize));
   Parts result;
   for (Value part : parts) {
@@ -90,8 +101,8 @@ SharedWords::Parts SharedWords::shuffle(ValueRange parts, unsigned distance) {
     for (Value element : scalarsOf(b, loc, part)) {
       SmallVector<Value> words = scalarToWords(b, loc, element);
       for (Value &word : words)
-        word = gpu::ShuffleOp::create(b, loc, i32, b.getI1Type(), word, offset,
-                                      width, gpu::ShuffleMode::XOR)
+        word = gpu::ShuffleOp::create(b, loc, i32, b.getI1Type(), word, with,
+                                      width, mode)
                    .getShuffleResult();
       elements.push_back(scalarFromWords(b, loc, element.getType(), words));
     }

@@ -4,6 +4,8 @@
 
 #include "redfuse/Codegen/Common/TileEmitter.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
 namespace redfuse {
 
 /// Shared memory of a block that is laid out while its kernel is made.
@@ -28,6 +30,8 @@ public:
   Parts fromWords(mlir::TypeRange types, llvm::ArrayRef<mlir::Value> words);
   /// What the threads have whose numbers differ in that bit.
   Parts shuffle(mlir::ValueRange parts, unsigned distance);
+  /// What the thread of that number in the warp (index) has.
+  Parts shuffleFrom(mlir::ValueRange parts, mlir::Value lane);
   /// Word w of place p is at w * places + p, so that neighbouring places are in
   /// different banks.
   void store(mlir::ValueRange parts, mlir::Value place, int64_t places);
@@ -40,6 +44,9 @@ public:
   int64_t bytes = 0;
 
 private:
+  Parts exchange(mlir::ValueRange parts, mlir::Value with,
+                 mlir::gpu::ShuffleMode mode);
+
   mlir::OpBuilder &b;
   mlir::Location loc;
   /// Makes constants.
