@@ -178,16 +178,21 @@ static bool isElementwise(CascadeOp op) {
   });
 }
 
+/// Whether all of its roots are reductions: the dims of others, as of scans, have an order.
+static bool foldsOnly(CascadeOp op) {
+  return llvm::all_of(op.getBody().front(), [](Operation &inner) {
+    return isa<ReduceOp, YieldOp>(inner) ||
+           (!isRootOp(&inner) && inner.getNumRegions() == 0);
+  });
+}
+
 /// Whether it folds elements of a tensor that has all dims, of which there are many: what
 /// has few is laid out well as it is.
 static bool isReductionOfMany(CascadeOp op) {
   return op.getNumIterationDims() >= kManyDims &&
          llvm::any_of(op.getIndexingMapsArray(),
                       [](AffineMap map) { return map.isPermutation(); }) &&
-         llvm::all_of(op.getBody().front(), [](Operation &inner) {
-           return isa<ReduceOp, YieldOp>(inner) ||
-                  (!isRootOp(&inner) && inner.getNumRegions() == 0);
-         });
+         foldsOnly(op);
 }
 
 /// How well threads are used along so many neighbours of an element: vectors that divide
@@ -224,10 +229,7 @@ static bool isReductionOfShortRows(CascadeOp op,
                    kLeastBetter * getUseOfThreads(all, bytes);
     }
   }
-  return areBetter && llvm::all_of(op.getBody().front(), [](Operation &inner) {
-           return isa<ReduceOp, YieldOp>(inner) ||
-                  (!isRootOp(&inner) && inner.getNumRegions() == 0);
-         });
+  return areBetter && foldsOnly(op);
 }
 
 namespace {
@@ -400,9 +402,11 @@ struct CollapseDims : public redfuse::impl::CollapseDimsBase<CollapseDims> {
         continue;
       SmallVector<SmallVector<unsigned>> runs =
           findRuns(op, isOfFewRows ? &rows : nullptr);
+      // Where a whole tensor is folded, its rows and their lengths mean nothing.
+      bool isOfAll = runs.size() == 1 && foldsOnly(op);
       if (runs.size() < op.getNumIterationDims() &&
-          (isElementwise(op) || isReductionOfMany(op) || isOfFewRows ||
-           isReductionOfShortRows(op, runs)))
+          (isOfAll || isElementwise(op) || isReductionOfMany(op) ||
+           isOfFewRows || isReductionOfShortRows(op, runs)))
         Collapsed(op, runs).rewrite(b);
     }
   }

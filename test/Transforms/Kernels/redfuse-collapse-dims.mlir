@@ -93,3 +93,22 @@ func.func @planes(%x: tensor<64x32x10x10xbf16>, %y: tensor<64x32x16x16xbf16>, %e
   } -> tensor<32xf32>
   return %r, %q : tensor<32xf32>, tensor<32xf32>
 }
+
+
+#every = affine_map<(a, b, c) -> (a, b, c)>
+
+// Where all of a tensor is folded its rows mean nothing: a split can be cut anywhere.
+// CHECK-LABEL: func.func @everything
+// CHECK: tensor.collapse_shape %{{.*}} {{\[\[0, 1, 2\]\]}} : tensor<28x461x512xbf16> into tensor<6608896xbf16>
+// CHECK: redfuse.reduce add %{{.*}} over [0] into [] : f32
+// CHECK: tensor.expand_shape %{{.*}} {{\[\[0, 1, 2\]\]}} {{.*}} into tensor<28x461x512xf32>
+func.func @everything(%x: tensor<28x461x512xbf16>, %e: tensor<28x461x512xf32>) -> tensor<28x461x512xf32> {
+  %r = redfuse.cascade {indexing_maps = [#every, #every]} ins(%x : tensor<28x461x512xbf16>) outs(%e : tensor<28x461x512xf32>) {
+  ^bb0(%a: bf16):
+    %f = arith.extf %a : bf16 to f32
+    %s = redfuse.reduce add %f over [0, 1, 2] into [] : f32
+    %d = arith.divf %f, %s : f32
+    redfuse.yield %d : f32
+  } -> tensor<28x461x512xf32>
+  return %r : tensor<28x461x512xf32>
+}
