@@ -113,10 +113,10 @@ static void addFusion(OpPassManager &pm, const CompileOptions &options,
     return;
   if (!options.strict)
     pm.addPass(createSplitScans());
-  pm.addPass(createSplitMaps());
   // Tiles that are asked for are of dims as they were written.
   if (options.tiles.empty())
     pm.addPass(createCollapseDims());
+  pm.addPass(createSplitMaps());
 }
 
 static LogicalResult addFuse(OpPassManager &pm, const CompileOptions &options,

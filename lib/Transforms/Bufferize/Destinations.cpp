@@ -268,6 +268,27 @@ static void insertInPlace(OpBuilder &b, tensor::InsertSliceOp last,
   first.getDestMutable().set(copy.getResult(0));
 }
 
+/// `destination` as what `reshapes` begin with, the last of them first; null where extents are
+/// not known.
+static Value viewAs(OpBuilder &b, Value destination,
+                    ArrayRef<Operation *> reshapes) {
+  b.setInsertionPointAfterValue(destination);
+  Location loc = destination.getLoc();
+  for (Operation *op : reshapes) {
+    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+    if (!type.hasStaticShape())
+      return {};
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+      destination = tensor::CollapseShapeOp::create(
+          b, loc, type, destination, expand.getReassociationIndices());
+    else
+      destination = tensor::ExpandShapeOp::create(
+          b, loc, type, destination,
+          cast<tensor::CollapseShapeOp>(op).getReassociationIndices());
+  }
+  return destination;
+}
+
 /// If `value` is a launch's or a selection's result (seen through reshapes), lets the launch write
 /// to `destination` directly, if nothing is written there afterwards: that would be
 /// read for another result when this one has been copied there, which bufferization
@@ -284,8 +305,8 @@ static void writeInPlace(OpBuilder &b, Value value, Value destination) {
     source = def->getOperand(0);
   }
   if (auto insert = source.getDefiningOp<tensor::InsertSliceOp>()) {
-    if (reshapes.empty())
-      insertInPlace(b, insert, destination);
+    if (Value view = viewAs(b, destination, reshapes))
+      insertInPlace(b, insert, view);
     return;
   }
   auto launch = source.getDefiningOp<DestinationStyleOpInterface>();

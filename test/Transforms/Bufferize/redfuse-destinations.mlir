@@ -183,6 +183,24 @@ func.func @parts(%a: tensor<4x8xf32>) -> tensor<8x8xf32> {
   %g = tensor.insert_slice %q into %f[4, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
   return %g : tensor<8x8xf32>
 }
+// The same seen through a reshape.
+// CHECK-LABEL: func.func @line(
+// CHECK-SAME:    %[[A:.*]]: tensor<4x8xf32>{{.*}}, %[[OUT:[^:]*]]: memref<2x4x8xf32>) {
+// CHECK:         %[[O:.*]] = bufferization.to_tensor %[[OUT]] restrict writable
+// CHECK:         %[[V:.*]] = tensor.collapse_shape %[[O]] {{\[\[0, 1\], \[2\]\]}}
+// CHECK:         tensor.extract_slice %[[V]][0, 0]
+// CHECK:         tensor.insert_slice %{{.*}} into %[[V]][0, 0]
+func.func @line(%a: tensor<4x8xf32>) -> tensor<2x4x8xf32> {
+  %e = tensor.empty() : tensor<8x8xf32>
+  %s = tensor.extract_slice %e[0, 0] [4, 8] [1, 1] : tensor<8x8xf32> to tensor<4x8xf32>
+  %p = redfuse.launch @half ins(%a : tensor<4x8xf32>) outs(%s : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %f = tensor.insert_slice %p into %e[0, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
+  %t = tensor.extract_slice %f[4, 0] [4, 8] [1, 1] : tensor<8x8xf32> to tensor<4x8xf32>
+  %q = redfuse.launch @half ins(%a : tensor<4x8xf32>) outs(%t : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %g = tensor.insert_slice %q into %f[4, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
+  %r = tensor.expand_shape %g [[0, 1], [2]] output_shape [2, 4, 8] : tensor<8x8xf32> into tensor<2x4x8xf32>
+  return %r : tensor<2x4x8xf32>
+}
 func.func @into(%x: tensor<8x8xf32>, %y: tensor<4x8xf32>) -> tensor<8x8xf32> {
   %f = tensor.insert_slice %y into %x[2, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
   return %f : tensor<8x8xf32>

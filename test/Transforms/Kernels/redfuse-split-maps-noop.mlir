@@ -38,3 +38,14 @@ func.func @whole(%x: tensor<64x64xf32>, %y: tensor<4096x4096xf32>, %e: tensor<12
   } -> tensor<8192xf32>
   return %0, %1, %2 : tensor<128x64xf32>, tensor<4100x4096xf32>, tensor<8192xf32>
 }
+
+// Few elements beside whole vectors: a launch takes longer than it gains.
+#line = affine_map<(i) -> (i)>
+func.func @short(%x: tensor<100003xf32>, %e: tensor<100003xf32>) -> tensor<100003xf32> {
+  %r = redfuse.cascade {indexing_maps = [#line, #line]} ins(%x : tensor<100003xf32>) outs(%e : tensor<100003xf32>) {
+  ^bb0(%a: f32):
+    %s = arith.negf %a : f32
+    redfuse.yield %s : f32
+  } -> tensor<100003xf32>
+  return %r : tensor<100003xf32>
+}

@@ -67,3 +67,26 @@ func.func @three(%x: tensor<2048x4096xf32>, %y: tensor<2048x4096xf32>, %z: tenso
   } -> tensor<6144x4096xf32>
   return %r : tensor<6144x4096xf32>
 }
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+#no = affine_map<(i) -> ()>
+
+// What is no whole number of vectors at the end is a map of its own: the others have vectors.
+// CHECK-LABEL: func.func @tail
+// CHECK: tensor.extract_slice %{{.*}}[0] [91058328] [1]
+// CHECK: redfuse.cascade
+// CHECK: } -> tensor<91058328xbf16>
+// CHECK: tensor.extract_slice %{{.*}}[91058328] [7] [1]
+// CHECK: redfuse.cascade
+// CHECK: } -> tensor<7xbf16>
+// CHECK-NOT: redfuse.cascade
+func.func @tail(%x: tensor<91058335xbf16>, %y: tensor<bf16>, %e: tensor<91058335xbf16>) -> tensor<91058335xbf16> {
+  %r = redfuse.cascade {indexing_maps = [#id, #no, #id]} ins(%x, %y : tensor<91058335xbf16>, tensor<bf16>) outs(%e : tensor<91058335xbf16>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %s = arith.mulf %a, %b : bf16
+    redfuse.yield %s : bf16
+  } -> tensor<91058335xbf16>
+  return %r : tensor<91058335xbf16>
+}

@@ -253,6 +253,9 @@ def SplitMaps : Pass<"redfuse-split-maps"> {
     a launch, each side becomes a cascade of its own, which reads its tensors as they lie and
     writes its part of the results. For element-wise cascades of known extents.
 
+    So do the last elements of one long dim that is no whole number of vectors (16 bytes): what is
+    in front of them is loaded and stored by vectors.
+
     Before:
 
     ```mlir
