@@ -183,6 +183,11 @@ func.func @parts(%a: tensor<4x8xf32>) -> tensor<8x8xf32> {
   %g = tensor.insert_slice %q into %f[4, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
   return %g : tensor<8x8xf32>
 }
+func.func @into(%x: tensor<8x8xf32>, %y: tensor<4x8xf32>) -> tensor<8x8xf32> {
+  %f = tensor.insert_slice %y into %x[2, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
+  return %f : tensor<8x8xf32>
+}
+
 // The same seen through a reshape.
 // CHECK-LABEL: func.func @line(
 // CHECK-SAME:    %[[A:.*]]: tensor<4x8xf32>{{.*}}, %[[OUT:[^:]*]]: memref<2x4x8xf32>) {
@@ -200,8 +205,4 @@ func.func @line(%a: tensor<4x8xf32>) -> tensor<2x4x8xf32> {
   %g = tensor.insert_slice %q into %f[4, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
   %r = tensor.expand_shape %g [[0, 1], [2]] output_shape [2, 4, 8] : tensor<8x8xf32> into tensor<2x4x8xf32>
   return %r : tensor<2x4x8xf32>
-}
-func.func @into(%x: tensor<8x8xf32>, %y: tensor<4x8xf32>) -> tensor<8x8xf32> {
-  %f = tensor.insert_slice %y into %x[2, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
-  return %f : tensor<8x8xf32>
 }

@@ -1,12 +1,14 @@
 """Programs of many kinds at shapes that a generator draws: none of them is of anybody's choice.
 
 Each family draws three members with a seed of its own, so a family that is added changes no other.
+Others are drawn with the environment variable DRAWN_FROM: from the member of that number on.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
+import os
 import random
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +19,7 @@ from torch.nn import functional as fn
 
 BF, F16, F32, I64 = torch.bfloat16, torch.float16, torch.float32, torch.int64
 C = Cases()
-MEMBERS = 3
+FIRST, MEMBERS = int(os.environ.get("DRAWN_FROM", "0")), 3
 
 
 class Draw(random.Random):
@@ -44,7 +46,7 @@ Member = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def draw(name: str, make: Callable[[Draw], Member]) -> None:
-    for i in range(MEMBERS):
+    for i in range(FIRST, FIRST + MEMBERS):
         f, specs = make(Draw(f"{name} {i}"))
         C.add(f"{name}_{i}", f, *specs)
 

@@ -124,9 +124,7 @@ struct MatrixPlan {
   int64_t readers() const { return clusterRows + clusterColumns - 1; }
   /// How many neighbouring tiles of a dim a cluster has.
   int64_t clusterOf(unsigned d) const {
-    return d == m                     ? clusterRows
-           : d == products.front().n ? clusterColumns
-                                     : 1;
+    return d == m ? clusterRows : d == products.front().n ? clusterColumns : 1;
   }
   /// Blocks that share a tile of results, by either.
   int64_t shares() const { return sumSplits * splits; }
