@@ -351,7 +351,7 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
     for (auto [lower, upper, step] : llvm::zip_equal(
              nest.getLowerBound(), nest.getUpperBound(), nest.getStep()))
       extents.push_back(b.createOrFold<arith::CeilDivUIOp>(
-          loc, arith::SubIOp::create(b, loc, upper, lower), step));
+          loc, b.createOrFold<arith::SubIOp>(loc, upper, lower), step));
     return extents;
   }
 
