@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace redfuse;
 
-std::pair<Value, Value> TileScheduler::findPlace() {
+std::pair<Value, Value> TileScheduler::findNumbers() {
   Value own = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x),
         width = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
   Value blocks = index(plan.multicast());
@@ -26,8 +26,8 @@ PipelineState TileScheduler::forEachTile(bool isConsumer, TileBody body) {
     tilePhase = ptx.i32(0);
     return body(of.block.tile, pipeline.start());
   }
-  auto place = findPlace();
-  Value own = place.first, width = place.second;
+  std::pair<Value, Value> numbers = findNumbers();
+  Value own = numbers.first, width = numbers.second;
   auto placeIn = [&](Value round) -> Value {
     Value isOdd = arith::CmpIOp::create(
         b, loc, arith::CmpIPredicate::ne,
@@ -118,5 +118,5 @@ void TileScheduler::answerRequests() {
 Value TileScheduler::firstTile() {
   if (plan.shares() > 1)
     return of.block.tile;
-  return findPlace().first;
+  return findNumbers().first;
 }

@@ -32,7 +32,7 @@ public:
 private:
   PipelineState forEachAnswer(bool isConsumer, TileBody body);
   /// The block's number among so many; those of a cluster that copy for each other have one.
-  std::pair<mlir::Value, mlir::Value> findPlace();
+  std::pair<mlir::Value, mlir::Value> findNumbers();
 
   SharedStorage &storage;
   TilePipeline &pipeline;
