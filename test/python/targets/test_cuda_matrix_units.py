@@ -185,7 +185,7 @@ def test_largest_of_products(name: str, tmp_path: Path) -> None:
 # have no element of the results: tiles that a cluster has beside the last ones.
 CLUSTERS = {
     "pairs": (300, 200, 272, 2, ""),
-    "pairs-of-columns": (140, 130, 80, 2, "b"),
+    "pairs-of-columns": (140, 136, 80, 2, "b"),
     "four": (400, 136, 528, 4, "a"),
     "four-whole": (384, 64, 768, 4, "ab"),
 }
