@@ -235,3 +235,90 @@ def test_swizzles_are_their_own_inverse() -> None:
     at = np.arange(4096)
     np.testing.assert_array_equal(swizzled(swizzled(at)), at)
     assert len(set(swizzled(at).tolist())) == len(at)
+
+
+# Two blocks copy eight rows each for both, and read the first of either half; then lane l of each arrives
+# at the second barrier of block rank ^ l.
+_MULTICAST = """
+    ld.param.b64 %rd9, [p1];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ctaid.x;
+    mov.b32 %r3, memory;
+    add.s32 %r4, %r3, 2048;
+    add.s32 %r5, %r3, 2056;
+    setp.ne.b32 %p1, %r1, 0;
+    @%p1 bra $MADE;
+    mbarrier.init.shared::cta.b64 [%r4], 1;
+    mbarrier.init.shared::cta.b64 [%r5], 2;
+$MADE:
+    barrier.cluster.arrive.release.aligned;
+    barrier.cluster.wait.acquire.aligned;
+    @%p1 bra $WAIT;
+    shl.b32 %r6, %r2, 3;
+    shl.b32 %r7, %r2, 10;
+    add.s32 %r7, %r7, %r3;
+    mov.b32 %r8, 0;
+    mov.b32 %r9, BLOCKS;
+    cvt.u16.u32 %rs1, %r9;
+    mov.b64 %rd1, p0;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], 2048;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%r7], [%rd1, {%r8, %r6}], [%r4], %rs1;
+$WAIT:
+    // begin inline asm
+    {
+    .reg .pred p;
+    L_WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 p, [%r4], 0;
+    @p bra L_DONE;
+    bra L_WAIT;
+    L_DONE:
+    }
+    // end inline asm
+    shl.b32 %r10, %r1, 2;
+    add.s32 %r11, %r3, %r10;
+    ld.shared.b32 %r12, [%r11];
+    ld.shared.b32 %r13, [%r11+1024];
+    setp.gt.u32 %p2, %r1, 1;
+    @%p2 bra $AFTER;
+    xor.b32 %r14, %r1, %r2;
+    mapa.shared::cluster.u32 %r15, %r5, %r14;
+    mbarrier.arrive.shared::cluster.b64 _, [%r15];
+$AFTER:
+    // begin inline asm
+    {
+    .reg .pred p;
+    L_WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 p, [%r5], 0;
+    @p bra L_DONE;
+    bra L_WAIT;
+    L_DONE:
+    }
+    // end inline asm
+    shl.b32 %r16, %r2, 8;
+    add.s32 %r16, %r16, %r10;
+    cvt.u64.u32 %rd2, %r16;
+    add.s64 %rd3, %rd9, %rd2;
+    st.global.b32 [%rd3], %r12;
+    st.global.b32 [%rd3+128], %r13;
+"""
+_OF_TWO = ".explicitcluster\n.reqnctapercluster 2, 1, 1"
+
+
+def multicast(body: str) -> tuple[np.ndarray, np.ndarray]:
+    a = np.random.default_rng(1).integers(-4, 5, (16, 64)).astype(ml_dtypes.bfloat16)
+    out = np.zeros((2, 2, 32), np.uint32)
+    text = kernel(body, 2, directives=_OF_TWO)
+    program = simulators.load(text.replace(".param .u64 p0", ".param .align 64 .b8 p0[128]"))
+    memory = simulators.Memory([a])
+    program.launch("main", 2, 32, [tensor(a, (64, 8)), out], shared=2064, memory=memory)
+    return out, np.stack([a.view(np.uint32)[[0, 8]]] * 2)
+
+
+def test_copies_to_all_blocks_of_a_cluster() -> None:
+    """Each block has both halves, and both know when the other one has read them."""
+    got, want = multicast(_MULTICAST.replace("BLOCKS", "3"))
+    np.testing.assert_array_equal(got, want)
+    with pytest.raises(SimulationError, match="a block that the cluster lacks"):
+        multicast(_MULTICAST.replace("BLOCKS", "7"))
+    with pytest.raises(SimulationError):  # who waits for a half that nobody copies
+        multicast(_MULTICAST.replace("BLOCKS", "1"))
