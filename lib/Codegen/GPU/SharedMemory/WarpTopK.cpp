@@ -1,9 +1,9 @@
 //===- WarpTopK.cpp - the largest elements of a row by a warp -------------===//
 //
 // A warp has a row, or several of them have parts of one. Its lanes hold a part at a time,
-// every n-th element a lane of n, as keys: unsigned integers in the order of the elements, and numbers, of which the
-// lower one goes first among equals, as when elements are inserted one after another.
-// Rank r of the best so far is in lane r:
+// every n-th element a lane of n, as keys: unsigned integers in the order of the elements,
+// and numbers, of which the lower one goes first among equals, as when elements are
+// inserted one after another. Rank r of the best so far is in lane r:
 //
 //     while the best of what the lanes hold goes before the last rank:
 //         it is inserted at its rank, and its owner lets go of it
