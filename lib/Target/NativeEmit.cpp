@@ -13,6 +13,8 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -103,8 +105,32 @@ static void exportConstructors(llvm::Module &module) {
       list->eraseFromParent();
 }
 
+/// Loops that launch kernels are not unrolled: a launch takes longer than whatever
+/// that would save, and fields of arguments that thousands of launches of one function
+/// share are searched by pairs later.
+static void keepLoopsOfLaunches(llvm::Module &module) {
+  llvm::MapVector<llvm::Function *, llvm::SmallVector<llvm::CallInst *>>
+      launches;
+  for (const char *name :
+       {"redfuse_rt_parallel_for", "redfuse_rt_device_launch"})
+    if (llvm::Function *launch = module.getFunction(name))
+      for (llvm::User *user : launch->users())
+        if (auto *call = dyn_cast<llvm::CallInst>(user))
+          launches[call->getFunction()].push_back(call);
+  for (auto &[function, calls] : launches) {
+    llvm::DominatorTree dominators(*function);
+    llvm::LoopInfo loops(dominators);
+    llvm::SmallPtrSet<llvm::Loop *, 8> kept;
+    for (llvm::CallInst *call : calls)
+      for (llvm::Loop *loop = loops.getLoopFor(call->getParent());
+           loop && kept.insert(loop).second; loop = loop->getParentLoop())
+        loop->setLoopAlreadyUnrolled();
+  }
+}
+
 static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
                      int level, const StopGate &gate) {
+  keepLoopsOfLaunches(module);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graphs;

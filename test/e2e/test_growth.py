@@ -28,6 +28,16 @@ def test_a_hundred_operations_compile_in_seconds(kind: str, target: str) -> None
     assert found.seconds < LIMIT * slowness()
 
 
+def test_loops_that_launch_are_not_unrolled() -> None:
+    """A launch costs more than a jump, and LLVM compares what launches share by pairs: as many calls
+    for seven rounds as for three."""
+    calls = set()
+    for rounds in (3, 7):
+        text = KINDS["loops"](30).replace("constant 8 : index", f"constant {rounds} : index")
+        calls.add(redfuse.compile(text, options={"cache": False}).asm.count("\tcall"))
+    assert len(calls) == 1
+
+
 def test_what_is_cut_is_explained() -> None:
     found = measure("norms", 100)
     assert found.kernels > 1
