@@ -6,12 +6,15 @@ anything else, 128 and the number of the signal that ended it (130: Ctrl-C).
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 import warnings
 from typing import Any
 
 _INTERRUPTED = 128 + signal.SIGINT
+# Why what is written to stdout may find no room.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 MISSING = (
     "redfuse: the command needs the packages typer and rich: pip install 'redfuse[cli]' "
     "(the Python API works without them)"
@@ -24,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
         import rich  # noqa: F401
         import typer
     except ImportError:
-        print(MISSING, file=sys.stderr)
+        _say(MISSING)
         return 2
     from ..errors import Error
     from ..runtime.signals import ending_commands
@@ -39,34 +42,50 @@ def main(arguments: list[str] | None = None) -> int:
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except Error as error:
-        print(f"redfuse: error: {error}", file=sys.stderr)
+        _say(f"redfuse: error: {error}")
         return 2
     except KeyboardInterrupt:
-        print("redfuse: interrupted", file=sys.stderr)
+        _say("redfuse: interrupted")
         return _INTERRUPTED
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 2
     except BrokenPipeError:
         _close_quietly()
         return 2
+    except OSError as error:
+        # Of a file with a name, whoever wrote it has said so.
+        if error.filename is not None or error.errno not in _FULL:
+            return _usage_error(error)
+        _close_quietly()
+        _say(f"redfuse: error: cannot write the output: {error.strerror}")
+        return 2
     except MemoryError:
-        print("redfuse: error: not enough memory", file=sys.stderr)
+        _say("redfuse: error: not enough memory")
         return 2
     except Exception as error:  # usage errors of the command line, whatever library typer builds on
         return _usage_error(error)
 
 
+def _say(text: str) -> None:
+    """On stderr, unless nothing can be written there either: the exit code says it then."""
+    try:
+        if sys.stderr is not None:
+            print(text, file=sys.stderr, flush=True)
+    except OSError:
+        sys.stderr = None
+
+
 def _usage_error(error: Any) -> int:
     code = getattr(error, "exit_code", None)
     if code is None:
-        print(f"redfuse: internal error: {type(error).__name__}: {error}", file=sys.stderr)
-        print("redfuse: please report this with the program that caused it", file=sys.stderr)
+        _say(f"redfuse: internal error: {type(error).__name__}: {error}")
+        _say("redfuse: please report this with the program that caused it")
         return 2
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)
         if context is not None:
-            print(context.get_usage(), file=sys.stderr)
-        print(f"redfuse: error: {error.format_message()}", file=sys.stderr)
+            _say(context.get_usage())
+        _say(f"redfuse: error: {error.format_message()}")
         return 2
     return int(code)
 

@@ -223,6 +223,22 @@ def test_explain_is_json() -> None:
     assert redfuse("explain", CORPUS / "softmax.mlir").returncode == 0
 
 
+@pytest.mark.parametrize("full", ["stdout", "stderr"])
+@pytest.mark.parametrize("command", ["targets", "explain", "nothing"])
+def test_nothing_can_be_written(program: Path, command: str, full: str) -> None:
+    """Stdout without room is an error like others; what stderr has no room for is in the exit code."""
+    arguments = [command, program] if command == "explain" else [command]
+    with open("/dev/full", "w") as device:
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, full: device}
+        done = subprocess.run(
+            [sys.executable, "-m", "redfuse.cli", *map(str, arguments)],
+            **streams, text=True, check=False, timeout=300,
+        )  # fmt: skip
+    assert done.returncode == (0 if full == "stderr" and command != "nothing" else 2)
+    if full == "stdout" and command != "nothing":
+        assert done.stderr == "redfuse: error: cannot write the output: No space left on device\n"
+
+
 def test_targets() -> None:
     done = redfuse("targets")
     assert done.returncode == 0
