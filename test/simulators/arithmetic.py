@@ -156,8 +156,13 @@ def _field(words: list[str], kind: str, a: np.ndarray, b: np.ndarray, c: np.ndar
 def _permute(
     words: list[str], kind: str, a: np.ndarray, b: np.ndarray, c: np.ndarray
 ) -> np.ndarray:
-    """Bytes of a pair of words, by the digits of ``c``; the top bit of one asks for the sign."""
+    """Bytes of a pair of words, by the digits of ``c``; the top bit of one asks for the sign.
+
+    f4e: four in a row, from the one of that number on.
+    """
     pool = a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))
+    if "f4e" in words:
+        return (pool >> ((c.astype(np.uint64) & np.uint64(3)) * np.uint64(8))).astype(np.uint32)
     result = np.zeros_like(pool)
     for i in range(4):
         digit = (c.astype(np.uint64) >> np.uint64(4 * i)) & np.uint64(15)
@@ -258,7 +263,7 @@ WORDS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("add", "sub"), frozenset({"rn", "rz", "ftz", "sat"})),
     **dict.fromkeys(("min", "max"), frozenset({"NaN", "ftz", "relu"})),
     "fma": frozenset({"rn", "rm", "ftz", "sat"}),
-    "shf": frozenset({"l", "r", "wrap"}),
+    "shf": frozenset({"l", "r", "wrap"}), "prmt": frozenset({"f4e"}),
     "mul": frozenset({"rn", "ftz", "sat", "lo", "hi", "wide"}),
     "mad": frozenset({"lo", "wide"}), "setp": _COMPARE,
     "cvt": frozenset({*_ROUNDINGS, "rn", "sat", "ftz", "tf32"}),

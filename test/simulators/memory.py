@@ -47,15 +47,16 @@ class Memory:
         self.ends.insert(at, start + size)
         self.limits = None
 
-    def outside(self, at: np.ndarray, size: int | np.ndarray) -> np.ndarray:
-        """Of which addresses ``size`` bytes are not all in one array."""
+    def outside(self, at: np.ndarray, size: int | np.ndarray, piece: int = 1) -> np.ndarray:
+        """Of which addresses ``size`` bytes are not all in one array, of which whole pieces of so many
+        bytes are there."""
         if self.limits is None:
             self.limits = (np.array(self.starts, np.int64), np.array(self.ends, np.int64))
         starts, ends = self.limits
         if not len(starts):
             return np.ones(len(at), bool)
         found = np.searchsorted(starts, at, "right") - 1
-        return (found < 0) | (at + size > ends[found])
+        return (found < 0) | (at + size > -(-ends[found] // piece) * piece)
 
     def words(self, size: int) -> np.ndarray:
         """All of memory as words of ``size`` bytes; of address a the one at index(a, size)."""

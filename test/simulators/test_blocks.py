@@ -252,6 +252,26 @@ $END:""")
     assert counter[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("how", "want"),
+    [
+        ("max.s32", 31), ("max.u32", 0xFFFFFFF0), ("min.s32", 0xFFFFFFF0), ("min.u32", 0),
+        ("add.u32", 496 - 16 + 0xFFFFFFF0 & 0xFFFFFFFF), ("or.b32", 0xFFFFFFFF), ("and.b32", 0),
+    ],
+)  # fmt: skip
+def test_updates_of_one_word(how, want) -> None:
+    """By the numbers of 32 threads, of which the 16th gives -16 instead."""
+    text = kernel(f"""
+    ld.param.b64 %rd1, [p0];
+    mov.u32 %r1, %tid.x;
+    setp.eq.b32 %p1, %r1, 16;
+    selp.b32 %r2, -16, %r1, %p1;
+    atom.global.{how} %r3, [%rd1], %r2;""")
+    word = np.array([1 << 31 if how == "min.u32" else 0], np.uint32)
+    simulators.load(text).launch("main", 1, 32, [word, np.zeros(1, np.uint32)])
+    assert word[0] == want
+
+
 def test_where_a_fault_is() -> None:
     text = kernel(OWN_WORDS + _SHARED + "st.shared.b32 [%r3+4], %r6;")
     a = np.zeros(32, np.uint32)

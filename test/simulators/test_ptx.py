@@ -98,6 +98,9 @@ def test_bytes_by_digits() -> None:
     for selector, want in ((0x7654, 0x887766F5), (0x0123, 0x11223344), (0x4C44, 0xF5FFF5F5)):
         got = run_on_elements(f"prmt.b32 %c, %a, %b, {selector};", a, b, np.uint32)
         assert got[0] == want
+    for first, want in ((0, 0x44332211), (1, 0xF5443322), (3, 0x7766F544), (6, 0x66F54433)):
+        got = run_on_elements(f"prmt.b32.f4e %c, %a, %b, {first};", a, b, np.uint32)
+        assert got[0] == want
 
 
 def test_words_out_of_two() -> None:

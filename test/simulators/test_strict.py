@@ -41,7 +41,7 @@ WRONG = {
     "parameter": ("ld.param.b64 %rd9, [p7];", "ld.param.b64 %rd9", "no parameter p7"),
     "instruction": ("popc.b32 %r2, %r1;", "popc", "unknown instruction"),
     "word": ("add.sat.s32 %r2, %r1, 1;", "add.sat", "unknown instruction"),
-    "atomic": ("atom.global.max.u32 %r2, [%rd1], 1;", "atom", "unknown instruction"),
+    "atomic": ("atom.global.exch.b32 %r2, [%rd1], 1;", "atom", "unknown instruction"),
     "shuffle_mode": ("shfl.sync.up.b32 %r2, %r1, 1, 0, -1;", "shfl", "unknown instruction"),
     "variable": ("mov.b64 %rd9, table;", "mov.b64 %rd9", "reads table, which nothing wrote"),
 }  # fmt: skip

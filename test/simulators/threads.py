@@ -18,6 +18,8 @@ from .program import Instruction, Kernel, is_type, width
 from .races import Races
 from .registers import Registers
 
+# Bytes of the widest access of a thread.
+WIDEST = 16
 # Who must have come before an instruction starts.
 _OF_WARPS = ("shfl", "vote", "mma", "ldmatrix", "stmatrix")
 # After which a thread is not always at the next one, whatever the others do.
@@ -136,10 +138,16 @@ class Threads(Registers):
         return self.read(base.strip(), "s64", mask) + np.int64(int(offset or 0))
 
     def check_memory(
-        self, i: Instruction, at: np.ndarray, threads: np.ndarray, size: int | np.ndarray
+        self,
+        i: Instruction,
+        at: np.ndarray,
+        threads: np.ndarray,
+        size: int | np.ndarray,
+        piece: int = 1,
     ) -> None:
-        """``threads``: those who touch ``size`` bytes from ``at`` on; a mask or numbers."""
-        outside = self.memory.outside(at, size)
+        """``threads``: those who touch ``size`` bytes from ``at`` on; a mask or numbers. A piece of an
+        array may be touched whole."""
+        outside = self.memory.outside(at, size, piece)
         if outside.any():
             raise self.fault_at(i, threads, outside, at, "is in no array")
 
@@ -155,10 +163,11 @@ class Threads(Registers):
     def global_places(
         self, i: Instruction, at: np.ndarray, mask: np.ndarray, size: int, is_read: bool = False
     ) -> np.ndarray:
-        """Addresses in arrays, aligned to ``size``."""
+        """Addresses in arrays, aligned to ``size``. The widest reads are of pieces that have some bytes
+        of an array: memory is there in whole ones."""
         if (at % size).any():
             raise self.fault_at(i, mask, at % size != 0, at, f"is not aligned to {size} bytes")
-        self.check_memory(i, at, mask, size)
+        self.check_memory(i, at, mask, size, WIDEST if is_read and size == WIDEST else 1)
         return at
 
     def shared_places(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,26 +79,39 @@ def address_of_block(t: Threads, i: Instruction, mask: np.ndarray) -> None:
     t.write(i.operands[0], near + (block + 1) * FAR, mask, "b32")
 
 
-def count(t: Threads, i: Instruction, mask: np.ndarray) -> None:
-    """atom.inc and atom.add of 32 bits, thread by thread. In shared memory it is taken for a read: what
-    was there must be seen, and who writes it otherwise must be ordered behind."""
-    how = i.words[-2]
-    if how not in ("inc", "add") or width(i.kind) != 32:
+# What an atomic leaves of what was there and what is given, both as the type says.
+_UPDATES: dict[str, Callable[[int, int], int]] = {
+    "inc": lambda old, given: 0 if old >= given else old + 1,
+    "add": lambda old, given: old + given,
+    "max": max,
+    "min": min,
+    "and": lambda old, given: old & given,
+    "or": lambda old, given: old | given,
+}
+
+
+def update(t: Threads, i: Instruction, mask: np.ndarray) -> None:
+    """atom of integers, thread by thread. In shared memory it is taken for a read: what was there must
+    be seen, and who writes it otherwise must be ordered behind."""
+    how, size = i.words[-2], width(i.kind) // 8
+    if how not in _UPDATES or size not in (4, 8) or i.kind[0] == "f":
         raise i.fault("unknown instruction")
-    old, given = np.zeros(t.count, np.uint32), t.read(i.operands[2], "b32")
-    at = t.address(i.operands[1])[mask]
-    is_shared = "shared" in i.words
-    if is_shared:
-        words, places = t.shared.words[4], t.shared_places(i, at, mask, 4, is_read=True) // 4
+    kind = np.dtype(f"{'i' if i.kind[0] == 's' else 'u'}{size}")
+    given = t.read(i.operands[2], f"b{8 * size}").view(kind)
+    old, at = np.zeros(t.count, kind), t.address(i.operands[1])[mask]
+    if "shared" in i.words:
+        words, places = (
+            t.shared.words[size],
+            t.shared_places(i, at, mask, size, is_read=True) // size,
+        )
     else:
-        words, places = t.memory.words(4), t.memory.index(t.global_places(i, at, mask, 4), 4)
+        words = t.memory.words(size)
+        places = t.memory.index(t.global_places(i, at, mask, size), size)
     for thread, word in zip(np.flatnonzero(mask), places, strict=True):
-        old[thread] = words[word]
-        if how == "add":
-            words[word] = (int(words[word]) + int(given[thread])) & 0xFFFFFFFF
-        else:
-            words[word] = 0 if words[word] >= given[thread] else words[word] + 1
-    t.write(i.operands[0], old, mask, "b32")
+        old[thread] = words[word].astype(kind)
+        made = _UPDATES[how](int(old[thread]), int(given[thread]))
+        words[word] = made & ((1 << 8 * size) - 1)
+    t.write(i.operands[0], old.view(f"u{size}"), mask, f"b{8 * size}")
 
 
 def move(t: Threads, i: Instruction, mask: np.ndarray) -> None:
@@ -144,6 +158,6 @@ def shuffle(t: Threads, i: Instruction, mask: np.ndarray) -> None:
 
 
 HANDLERS = {
-    "ld": load_store, "st": load_store, "mapa": address_of_block, "atom": count,
+    "ld": load_store, "st": load_store, "mapa": address_of_block, "atom": update,
     "mov": move, "cvta": move, "undefined": undefined, "shfl": shuffle,
 }  # fmt: skip

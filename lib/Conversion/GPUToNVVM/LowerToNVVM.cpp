@@ -44,7 +44,9 @@ void redfuse::buildLowerToNVVM(OpPassManager &pm, unsigned level, bool strict) {
   redfuse::addDeviceToLLVM(device);
   OpPassManager &functions = device.nest<LLVM::LLVMFuncOp>();
   functions.addPass(redfuse::createTensorMapParameters());
+  functions.addPass(redfuse::createRelaxAtomics());
   functions.addPass(redfuse::createStreamedAccesses());
+  functions.addPass(redfuse::createRealignLoads());
   functions.addPass(redfuse::createPairLoads());
   functions.addPass(redfuse::createLowWords());
   functions.addPass(createReconcileUnrealizedCastsPass());

@@ -187,9 +187,10 @@ redfuse.kernel @planes_0 attributes {num_inputs = 1 : i64,
 #x = affine_map<(i, j, k) -> (i, j, k)>
 #r = affine_map<(i, j, k) -> (i, k)>
 
-// Where no vectors fit the extent, neighbours in memory have a thread each.
+// Columns of odd extent, of which little is stored: vectors begin anywhere, and the last of a
+// tile has elements of the one before.
 // CHECK-LABEL: func.func @columns
-// CHECK: redfuse.launch @columns_0 {{.*}} <lanes = 1, repeats = 2, threads = 32, bit = 0>],
+// CHECK: redfuse.launch @columns_0 {{.*}} <lanes = 4, repeats = 1, threads = 16, bit = 0>],
 func.func @columns(%x: memref<128x4096x4095xf32>, %out: memref<128x4095xf32>) {
   redfuse.launch @columns_0 ins(%x : memref<128x4096x4095xf32>) outs(%out : memref<128x4095xf32>)
   return
@@ -200,6 +201,41 @@ redfuse.kernel @columns_0 attributes {num_inputs = 1 : i64,
   %e = tensor.empty() : tensor<128x4095xf32>
   %f = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>, identities = [0.0 : f32]}
       ins(%x : tensor<128x4096x4095xf32>) outs(%e : tensor<128x4095xf32>)
+  step {
+  ^bb0(%a: f32, %t: f32):
+    %s = redfuse.reduce add %a over [1] into [0, 2] : f32
+    %n = arith.addf %t, %s : f32
+    redfuse.yield %n : f32
+  } merge {
+  ^bb0(%t: f32, %u: f32):
+    %s = arith.addf %t, %u : f32
+    redfuse.yield %s : f32
+  } -> tensor<128x4095xf32>
+  %r = redfuse.finalize {indexing_maps = [#r, #r]} ins(%f : tensor<128x4095xf32>) outs(%init : tensor<128x4095xf32>) {
+  ^bb0(%t: f32):
+    redfuse.yield %t : f32
+  } -> tensor<128x4095xf32>
+  redfuse.yield %r : tensor<128x4095xf32>
+}
+
+// -----
+
+#x = affine_map<(i, j, k) -> (i, j, k)>
+#r = affine_map<(i, j, k) -> (i, k)>
+
+// Where as much is stored as a quarter of what is read, neighbours in memory have a thread each.
+// CHECK-LABEL: func.func @few
+// CHECK: redfuse.launch @few_0 {{.*}} <lanes = 1, repeats = 2, threads = 32, bit = 0>],
+func.func @few(%x: memref<128x4x4095xf32>, %out: memref<128x4095xf32>) {
+  redfuse.launch @few_0 ins(%x : memref<128x4x4095xf32>) outs(%out : memref<128x4095xf32>)
+  return
+}
+redfuse.kernel @few_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<stream, grid = [0, 2], tiles = [1, 4, 64], stream = [1]>} {
+^bb0(%x: tensor<128x4x4095xf32>, %init: tensor<128x4095xf32>):
+  %e = tensor.empty() : tensor<128x4095xf32>
+  %f = redfuse.fold {indexing_maps = [#x, #r], over = array<i64: 1>, identities = [0.0 : f32]}
+      ins(%x : tensor<128x4x4095xf32>) outs(%e : tensor<128x4095xf32>)
   step {
   ^bb0(%a: f32, %t: f32):
     %s = redfuse.reduce add %a over [1] into [0, 2] : f32

@@ -221,6 +221,12 @@ bool RegisterDemands::isMultiple(unsigned d, int64_t by) const {
   return streamed.test(d) || capacity[d] % by == 0;
 }
 
+bool RegisterDemands::canOverlap(unsigned d, int64_t lanes) const {
+  return streamed.any() && !streamed.test(d) && !reduced.test(d) &&
+         !scanned.test(d) && !ShapedType::isDynamic(space.staticExtents[d]) &&
+         space.staticExtents[d] >= lanes;
+}
+
 double RegisterDemands::countTiles() const {
   double tiles = 1;
   for (unsigned d = 0; d < space.numDims; ++d)

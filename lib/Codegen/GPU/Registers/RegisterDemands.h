@@ -48,6 +48,10 @@ public:
   }
   /// Whether all tiles of a dim hold a multiple of `by` and start at one.
   bool isMultiple(unsigned d, int64_t by) const;
+  /// Whether vectors of `lanes` along a dim whose extent is no multiple may begin
+  /// anywhere, so that the last of a tile has elements of the one before: what each
+  /// has is stored twice, the same. Reductions and scans would count them twice.
+  bool canOverlap(unsigned d, int64_t lanes) const;
   /// Tiles of the grid, and blocks, of which several may fold a split of a tile each.
   double countTiles() const;
   double countBlocks() const;

@@ -89,6 +89,8 @@ private:
                Env &env, bool isLocal) override;
   mlir::Value existsAt(const Env &env,
                        const llvm::SmallBitVector &ofDims) override;
+  llvm::MaybeAlign alignmentOf(mlir::MemRefType type,
+                               mlir::AffineMap map) override;
   bool loadInterleaved(mlir::Value memref, mlir::AffineMap map, Env &env);
   std::optional<unsigned> runDimOf(mlir::Value memref, mlir::AffineMap map,
                                    const Env &env) const;

@@ -16,6 +16,13 @@ using namespace redfuse;
 // Loads
 //===----------------------------------------------------------------------===//
 
+/// Of an extent that is no multiple of them, vectors begin anywhere.
+llvm::MaybeAlign RegisterEmitter::alignmentOf(MemRefType type, AffineMap map) {
+  if (dims[*nest->vectorDim].staticExtent % lanes != 0)
+    return std::nullopt;
+  return GpuEmitter::alignmentOf(type, map);
+}
+
 /// Rows of a few elements side by side, all of which this thread has, for a
 /// vector of rows: read as they lie, and sorted in registers.
 bool RegisterEmitter::loadInterleaved(Value memref, AffineMap map, Env &env) {
@@ -41,7 +48,8 @@ bool RegisterEmitter::loadInterleaved(Value memref, AffineMap map, Env &env) {
     if (ShapedType::isDynamic(extent))
       return false;
   int64_t bytes = lanes * (type.getElementTypeBitWidth() / 8);
-  if (type.getShape()[rank - 2] * width % lanes != 0)
+  if (type.getShape()[rank - 2] * width % lanes != 0 ||
+      dims[*nest->vectorDim].staticExtent % lanes != 0)
     return false;
   Value &flat = flattened[memref];
   if (!flat) {

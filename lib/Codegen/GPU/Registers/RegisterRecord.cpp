@@ -121,7 +121,8 @@ std::string LayoutChecker::checkDim(unsigned d) const {
     return llvm::formatv("dim {0} has {1} positions in a tile, and a share for "
                          "{2}",
                          d, demands.capacity[d], share.getSpan());
-  if (!demands.isMultiple(d, share.getPiece()))
+  if (!demands.isMultiple(d, share.getPiece()) &&
+      (share.run > 1 || !demands.canOverlap(d, share.lanes)))
     return llvm::formatv("the tiles of dim {0} are not of whole vectors of {1}",
                          d, share.getPiece());
   if (share.run > 1 && (share.lanes > 1 || demands.streamed.test(d)))

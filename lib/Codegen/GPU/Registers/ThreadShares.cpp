@@ -11,6 +11,18 @@
 using namespace mlir;
 using namespace redfuse;
 
+/// Whether vectors along a dim of odd extent are worth it: stores of them are of single
+/// elements, and few where little is stored.
+bool ThreadShares::shouldOverlap(unsigned d, int64_t lanes) const {
+  if (!demands.canOverlap(d, lanes))
+    return false;
+  double inputs = 0, results = 0;
+  for (const TensorAccess &access : demands.accesses)
+    (access.isInput ? inputs : results) += access.size;
+  return demands.capacity[d] >= kOverlappedVectors * lanes &&
+         results * kOverlappedVectors <= inputs;
+}
+
 void ThreadShares::chooseLanes() {
   int64_t lanes = 1;
   for (const TensorAccess &access : demands.accesses) {
@@ -22,13 +34,15 @@ void ThreadShares::chooseLanes() {
       continue;
     if (lanes == 1) {
       // The largest tensor decides how many: 16 bytes of it.
-      while (most > 1 && !demands.isMultiple(d, most))
+      while (most > 1 && !demands.isMultiple(d, most) &&
+             !shouldOverlap(d, most))
         most /= 2;
       lanes = most;
       if (lanes == 1)
         return;
     }
-    if (layout.dims[d].lanes != 1 || !demands.isMultiple(d, lanes))
+    if (layout.dims[d].lanes != 1 ||
+        (!demands.isMultiple(d, lanes) && !shouldOverlap(d, lanes)))
       continue;
     bool isAlone = true;
     for (unsigned other : demands.together[d].set_bits())

@@ -33,6 +33,7 @@ private:
   int64_t choosePiece(unsigned d) const;
   double countTransactions(const TensorAccess &access, unsigned other) const;
   int64_t countScanning(unsigned d, unsigned bit) const;
+  bool shouldOverlap(unsigned d, int64_t lanes) const;
   void giveThreads(unsigned d, int64_t threads);
   void dealWindows(unsigned row);
   int64_t vectorsOf(unsigned d) const {

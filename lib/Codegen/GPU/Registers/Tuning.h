@@ -51,6 +51,9 @@ inline constexpr int64_t kTransposingThreads = 256;
 /// Elements of a thread that holds its tiles, above which a block has more threads:
 /// times `kCrowded`.
 inline constexpr int64_t kThreadElements = 16, kCrowded = 4;
+/// Bytes read for each that is stored, and vectors of a tile, from which on those along
+/// odd extents begin anywhere.
+inline constexpr int64_t kOverlappedVectors = 8;
 /// Elements of a tile from which on a block that streams has `kMaxThreads`, and such
 /// blocks for each multiprocessor up to which it has ("Folds", threads).
 inline constexpr double kLongElements = 32768;

@@ -89,6 +89,89 @@ def StreamedAccesses : Pass<"redfuse-streamed-accesses"> {
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
 }
 
+def RealignLoads : Pass<"redfuse-realign-loads"> {
+  let summary = "Load vectors that begin anywhere as two that are aligned";
+  let description = [{
+    For NVIDIA GPUs, on the LLVM dialect: a vector of 16 bytes of global memory that is
+    not known to begin at a multiple of 16 is shifted out of the two pieces of 16 bytes
+    that it lies in. LLVM would read it element by element. Nothing is read of pieces that
+    have none of its bytes: of an aligned one, the same piece is read twice.
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>) {
+        %v = llvm.load %p {alignment = 8 : i64} : !llvm.ptr<1> -> vector<4xf32>
+        llvm.store %v, %q {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+        llvm.return
+      }
+    }
+    ```
+
+    becomes (the words of the pieces `%w` and `%x`, in this case only whole pairs of
+    them)
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>) {
+        %zero = llvm.mlir.constant(0 : i32) : i32
+        %two = llvm.mlir.constant(2 : i32) : i32
+        %eight = llvm.mlir.constant(8 : i32) : i32
+        %fifteen = llvm.mlir.constant(15 : i32) : i32
+        %number = llvm.ptrtoint %p : !llvm.ptr<1> to i64
+        %low = llvm.trunc %number : i64 to i32
+        %offset = llvm.and %low, %fifteen : i32
+        %back = llvm.sub %zero, %offset : i32
+        %b = llvm.sext %back : i32 to i64
+        %first = llvm.getelementptr %p[%b] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
+        %w = llvm.load %first {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+        %on = llvm.and %back, %fifteen : i32
+        %o = llvm.sext %on : i32 to i64
+        %second = llvm.getelementptr %p[%o] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
+        %x = llvm.load %second {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
+        %bit = llvm.and %offset, %eight : i32
+        %skips = llvm.icmp "ne" %bit, %zero : i32
+        %w0 = llvm.extractelement %w[%zero : i32] : vector<4xi32>
+        %w2 = llvm.extractelement %w[%two : i32] : vector<4xi32>
+        %v0 = llvm.select %skips, %w2, %w0 : i1, i32
+        // ... and so on with the other three words, which make up %v
+        llvm.return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect"];
+}
+
+def RelaxAtomics : Pass<"redfuse-relax-atomics"> {
+  let summary = "Let atomics whose result nobody reads order nothing";
+  let description = [{
+    On the LLVM dialect: an atomic update of memory of no scope, as upstream makes them,
+    orders all of memory for the whole system. Where its result has no use it only has to
+    be one step, for the threads of the device.
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%p: !llvm.ptr<1>, %v: i32) {
+        %old = llvm.atomicrmw max %p, %v acq_rel : !llvm.ptr<1>, i32
+        llvm.return
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @k(%p: !llvm.ptr<1>, %v: i32) {
+        %old = llvm.atomicrmw max %p, %v syncscope("device") monotonic : !llvm.ptr<1>, i32
+        llvm.return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect"];
+}
+
 def PairLoads : Pass<"redfuse-pair-loads"> {
   let summary = "Load two neighbours as one word";
   let description = [{
