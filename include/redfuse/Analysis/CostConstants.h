@@ -102,6 +102,12 @@ inline constexpr unsigned kMostParts = 8;
 /// after another; and those of a chunk, after each of which a thread waits for memory.
 /// Estimated.
 inline constexpr int64_t kLeastGroupedUpdates = 256, kUpdateChunk = 64;
+/// Updates of a scatter up to which one after another is made, by one launch; and up to which
+/// each is compared with those behind it, to find the last of a place; and those of a place
+/// on an average, above which atomics wait for one another for longer than a sort takes.
+/// Estimated.
+inline constexpr int64_t kUpdatesInTurn = 8, kComparedUpdates = 256,
+                         kMostUpdatesOfPlace = 64;
 
 //===----------------------------------------------------------------------===//
 // Dims that are taken as one (redfuse-collapse-dims)

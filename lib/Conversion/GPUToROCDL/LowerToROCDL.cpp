@@ -8,6 +8,7 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -32,6 +33,7 @@ void redfuse::buildLowerToROCDL(OpPassManager &pm) {
   redfuse::addDeviceToLLVM(device);
   device.addPass(createReconcileUnrealizedCastsPass());
   device.addPass(redfuse::createExternSharedMemory());
+  device.nest<LLVM::LLVMFuncOp>().addPass(redfuse::createRelaxAtomics());
   device.addPass(redfuse::createLowerDeviceLibraries());
 }
 

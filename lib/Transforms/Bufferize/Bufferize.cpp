@@ -246,6 +246,7 @@ void redfuse::buildBufferizePipeline(OpPassManager &pm, bool onGpu) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createForwardCopies());
   pm.addPass(createSwapCarried());
+  pm.addPass(createLowerScatters());
   pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
   // Iterations that are independent become threads of a GPU.
   if (onGpu)

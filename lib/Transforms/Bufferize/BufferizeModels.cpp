@@ -107,11 +107,46 @@ struct SelectModel
     return success();
   }
 };
+
+/// Rows without a place among the updates' are the destination's.
+struct ScatterModel
+    : public DstBufferizableOpInterfaceExternalModel<ScatterModel, ScatterOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const bufferization::AnalysisState &) const {
+    return true;
+  }
+
+  bool bufferizesToElementwiseAccess(Operation *,
+                                     const bufferization::AnalysisState &,
+                                     ArrayRef<OpOperand *>) const {
+    return false;
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto scatter = cast<ScatterOp>(op);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(op);
+    SmallVector<Value> buffers;
+    for (Value v : op->getOperands()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, v, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    ScatterOp::create(rewriter, op->getLoc(), Type(), scatter.getReducerAttr(),
+                      buffers[0], buffers[1], buffers[2]);
+    replaceOpWithBufferizedValues(rewriter, op, buffers[2]);
+    return success();
+  }
+};
 } // namespace
 
 void redfuse::registerBufferizableOpInterfaceModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RedfuseDialect *) {
     LaunchOp::attachInterface<LaunchModel>(*context);
     SelectOp::attachInterface<SelectModel>(*context);
+    ScatterOp::attachInterface<ScatterModel>(*context);
   });
 }

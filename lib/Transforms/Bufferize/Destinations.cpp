@@ -122,9 +122,9 @@ struct DimOfBranch : OpRewritePattern<tensor::DimOp> {
 static bool touchesElements(func::FuncOp func) {
   return func
       .walk([](Operation *op) {
-        return isa<LaunchOp, SelectOp, linalg::LinalgOp, LoopLikeOpInterface,
-                   tensor::ExtractOp, tensor::InsertOp, tensor::InsertSliceOp>(
-                   op)
+        return isa<LaunchOp, SelectOp, ScatterOp, linalg::LinalgOp,
+                   LoopLikeOpInterface, tensor::ExtractOp, tensor::InsertOp,
+                   tensor::InsertSliceOp>(op)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })
@@ -241,6 +241,16 @@ static bool isOnlyPassedOn(tensor::InsertSliceOp insert) {
   });
 }
 
+/// Lets an op write to `destination` instead of `written`, one of its operands, of which
+/// that begins with a copy: it is read, not written to, as others may read it, too.
+static void beginWithCopy(OpBuilder &b, OpOperand &written, Value destination) {
+  Operation *op = written.getOwner();
+  b.setInsertionPoint(op);
+  auto copy = bufferization::MaterializeInDestinationOp::create(
+      b, op->getLoc(), destination.getType(), written.get(), destination);
+  written.set(copy->getResult(0));
+}
+
 /// If `last` is the end of a chain of insertions that nobody else reads, lets all of them
 /// write to `destination`, beginning with a copy of what the first one inserts into, if
 /// that is anything.
@@ -262,10 +272,7 @@ static void insertInPlace(OpBuilder &b, tensor::InsertSliceOp last,
       root.replaceAllUsesWith(destination);
     return;
   }
-  // What was there before is read, not written to: others may read it, too.
-  b.setInsertionPoint(first);
-  auto copy = linalg::CopyOp::create(b, first.getLoc(), root, destination);
-  first.getDestMutable().set(copy.getResult(0));
+  beginWithCopy(b, first.getDestMutable(), destination);
 }
 
 /// `destination` as what `reshapes` begin with, the last of them first; null where extents are
@@ -307,6 +314,19 @@ static void writeInPlace(OpBuilder &b, Value value, Value destination) {
   if (auto insert = source.getDefiningOp<tensor::InsertSliceOp>()) {
     if (Value view = viewAs(b, destination, reshapes))
       insertInPlace(b, insert, view);
+    return;
+  }
+  if (auto scatter = source.getDefiningOp<ScatterOp>()) {
+    if (!isOnlyRead(source))
+      return;
+    if (Value view = viewAs(b, destination, reshapes)) {
+      auto fill = scatter.getDestination().getDefiningOp<linalg::FillOp>();
+      if (fill && fill->hasOneUse() &&
+          fill.getOutputs()[0].getDefiningOp<tensor::EmptyOp>())
+        fill.getOutputsMutable().assign(view);
+      else
+        beginWithCopy(b, scatter.getDestinationMutable(), view);
+    }
     return;
   }
   auto launch = source.getDefiningOp<DestinationStyleOpInterface>();

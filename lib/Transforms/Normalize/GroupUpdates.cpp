@@ -11,6 +11,10 @@
 //
 // so that each update is read once, and a thread has a chunk of them at most.
 //
+// Integers are the same in any order: they are combined in memory, all at once. Where an
+// update replaces what was there, the last of a place counts: its number is the largest,
+// which is such a combination, and all others are left out.
+//
 //===----------------------------------------------------------------------===//
 #include "GroupUpdates.h"
 
@@ -23,8 +27,12 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using redfuse::kComparedUpdates;
 using redfuse::kLeastGroupedUpdates;
+using redfuse::kMostUpdatesOfPlace;
 using redfuse::kUpdateChunk;
+using redfuse::kUpdatesInTurn;
+using redfuse::Reducer;
 using redfuse::tm_tensor::ScatterOp;
 
 namespace {
@@ -93,7 +101,15 @@ public:
       (int64_t(d) < first ? places : width) *= extent;
     count = cast<RankedTensorType>(op.getInputs()[0].getType()).getDimSize(0);
   }
-  Value build();
+  /// The last update of each place.
+  Value buildReplaced();
+  /// All updates at once, of integers.
+  Value buildCombined();
+  /// In the order of their places.
+  Value buildGrouped();
+  /// Whether no order shows in the result, and few updates meet at a place.
+  bool canCombineAtOnce() const;
+  bool isReplaced() const { return !combination.reducer; }
 
 private:
   /// A tensor of `shape`, each element made by `body` of its indices.
@@ -119,6 +135,11 @@ private:
   /// `older` with the updates from `low` to `high` of the sorted order.
   Value fold(Value older, Value low, Value high, Value column);
   Value makeHeads(Value keys, Value starts);
+  Value scatter(std::optional<Reducer> reducer, Value rows, Value keys,
+                Value into);
+  Value keepLast(Value keys);
+  /// A tensor of rows as the output is.
+  Value restore(Value flat);
 
   ScatterOp op;
   OpBuilder &b;
@@ -281,7 +302,97 @@ Value Grouping::makeHeads(Value keys, Value starts) {
   });
 }
 
-Value Grouping::build() {
+Value Grouping::restore(Value flat) {
+  auto type = cast<RankedTensorType>(op.getOutputs()[0].getType());
+  if (flat.getType() == type)
+    return flat;
+  int64_t first = op.getFirstSliceDim();
+  if (type.getRank() == first)
+    flat = tensor::CollapseShapeOp::create(
+        b, loc, flat, SmallVector<ReassociationIndices>{{0, 1}});
+  if (flat.getType() == type)
+    return flat;
+  ReassociationIndices front, back;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    (d < first ? front : back).push_back(d);
+  SmallVector<ReassociationIndices> groups{front};
+  if (!back.empty())
+    groups.push_back(back);
+  return tensor::ExpandShapeOp::create(b, loc, type, flat, groups);
+}
+
+Value Grouping::scatter(std::optional<Reducer> reducer, Value rows, Value keys,
+                        Value into) {
+  redfuse::ReducerAttr how;
+  if (reducer)
+    how = redfuse::ReducerAttr::get(b.getContext(), *reducer);
+  return redfuse::ScatterOp::create(b, loc, into.getType(), how, rows, keys,
+                                    into)
+      .getResult();
+}
+
+/// The place of each update that is the last of its place; of others no place.
+Value Grouping::keepLast(Value keys) {
+  Value none = number(places);
+  auto asWord = [&](Value v) {
+    return arith::IndexCastOp::create(b, loc, b.getI32Type(), v).getResult();
+  };
+  // Few are compared with those behind them.
+  if (count <= kComparedUpdates)
+    return fill({count}, b.getI32Type(), [&](ValueRange at) -> Value {
+      Value key = read(keys, at);
+      auto loop = scf::ForOp::create(
+          b, loc, arith::AddIOp::create(b, loc, at[0], number(1)),
+          number(count), number(1), ValueRange(key),
+          [&](OpBuilder &inner, Location, Value j, ValueRange carried) {
+            OpBuilder::InsertionGuard guard(b);
+            b.restoreInsertionPoint(inner.saveInsertionPoint());
+            Value isSame =
+                compare(arith::CmpIPredicate::eq, read(keys, j), key);
+            Value left = arith::SelectOp::create(b, loc, isSame, asWord(none),
+                                                 carried[0]);
+            scf::YieldOp::create(b, loc, left);
+          });
+      return loop.getResult(0);
+    });
+  Value numbers = fill({count, 1}, b.getI32Type(),
+                       [&](ValueRange at) { return asWord(at[0]); });
+  Value empty = tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{places, 1},
+                                        b.getI32Type());
+  Value nobody = arith::ConstantIntOp::create(b, loc, b.getI32Type(), -1);
+  Value start = linalg::FillOp::create(b, loc, nobody, empty).getResult(0);
+  Value last = scatter(Reducer::MaxSI, numbers, keys, start);
+  return fill({count}, b.getI32Type(), [&](ValueRange at) -> Value {
+    Value key = read(keys, at);
+    Value place = arith::MinUIOp::create(
+        b, loc, arith::IndexCastOp::create(b, loc, b.getIndexType(), key),
+        number(places - 1));
+    Value winner = read(last, {place, number(0)});
+    Value isLast = compare(arith::CmpIPredicate::eq, winner, asWord(at[0]));
+    return arith::SelectOp::create(b, loc, isLast, key, asWord(none));
+  });
+}
+
+Value Grouping::buildReplaced() {
+  Value output = flatten(op.getOutputs()[0], op.getFirstSliceDim());
+  updates = flatten(op.getInputs()[0], 1);
+  return restore(scatter(std::nullopt, updates, keepLast(makeKeys()), output));
+}
+
+bool Grouping::canCombineAtOnce() const {
+  return combination.reducer && combination.type == element &&
+         (element.isInteger(32) || element.isInteger(64)) &&
+         redfuse::ScatterOp::getAtomic(*combination.reducer) &&
+         count <= places * kMostUpdatesOfPlace;
+}
+
+Value Grouping::buildCombined() {
+  Value output = flatten(op.getOutputs()[0], op.getFirstSliceDim());
+  updates = flatten(op.getInputs()[0], 1);
+  return restore(scatter(combination.reducer, updates, makeKeys(), output));
+}
+
+Value Grouping::buildGrouped() {
   Value output = flatten(op.getOutputs()[0], op.getFirstSliceDim());
   updates = flatten(op.getInputs()[0], 1);
   auto [keys, numbers] = sort(makeKeys());
@@ -323,34 +434,18 @@ Value Grouping::build() {
     scf::YieldOp::create(b, loc, old);
     return found.getResult(0);
   });
-  auto type = cast<RankedTensorType>(op.getOutputs()[0].getType());
-  if (flat.getType() == type)
-    return flat;
-  int64_t first = op.getFirstSliceDim();
-  if (type.getRank() == first)
-    flat = tensor::CollapseShapeOp::create(
-        b, loc, flat, SmallVector<ReassociationIndices>{{0, 1}});
-  if (flat.getType() == type)
-    return flat;
-  ReassociationIndices front, back;
-  for (int64_t d = 0; d < type.getRank(); ++d)
-    (d < first ? front : back).push_back(d);
-  SmallVector<ReassociationIndices> groups{front};
-  if (!back.empty())
-    groups.push_back(back);
-  return tensor::ExpandShapeOp::create(b, loc, type, flat, groups);
+  return restore(flat);
 }
 
 } // namespace
 
-FailureOr<Value> redfuse::groupUpdates(ScatterOp op,
+FailureOr<Value> redfuse::groupUpdates(tm_tensor::ScatterOp op,
                                        PatternRewriter &rewriter) {
   auto output = cast<RankedTensorType>(op.getOutputs()[0].getType());
   auto updates = cast<RankedTensorType>(op.getInputs()[0].getType());
   int64_t first = op.getFirstSliceDim();
   if (!output.hasStaticShape() || !updates.hasStaticShape() ||
-      output.getNumElements() == 0 ||
-      updates.getDimSize(0) < kLeastGroupedUpdates)
+      output.getNumElements() == 0 || updates.getDimSize(0) <= kUpdatesInTurn)
     return rewriter.notifyMatchFailure(op, "few updates, or unknown extents");
   if (output.getShape().drop_front(first) != updates.getShape().drop_front() ||
       int64_t(op.getDimensionMap().size()) != first || first == 0)
@@ -367,5 +462,12 @@ FailureOr<Value> redfuse::groupUpdates(ScatterOp op,
   FailureOr<Combination> combination = Combination::of(op.getRegion());
   if (failed(combination))
     return rewriter.notifyMatchFailure(op, "combined by nothing that is known");
-  return Grouping(op, rewriter, *combination).build();
+  Grouping grouping(op, rewriter, *combination);
+  if (grouping.isReplaced())
+    return grouping.buildReplaced();
+  if (grouping.canCombineAtOnce())
+    return grouping.buildCombined();
+  if (updates.getDimSize(0) < kLeastGroupedUpdates)
+    return rewriter.notifyMatchFailure(op, "few updates");
+  return grouping.buildGrouped();
 }

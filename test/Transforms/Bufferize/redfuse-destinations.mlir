@@ -167,7 +167,7 @@ func.func @late(%x: tensor<?x4x2xf32>, %n: index) -> tensor<1x?x8xf32> {
 // CHECK-LABEL: func.func @into(
 // CHECK-SAME:    %[[X:.*]]: tensor<8x8xf32>{{.*}}, %[[Y:.*]]: tensor<4x8xf32>{{.*}}, %[[OUT:[^:]*]]: memref<8x8xf32>) {
 // CHECK:         %[[O:.*]] = bufferization.to_tensor %[[OUT]] restrict writable
-// CHECK:         %[[C:.*]] = linalg.copy ins(%[[X]] : {{.*}}) outs(%[[O]] :
+// CHECK:         %[[C:.*]] = bufferization.materialize_in_destination %[[X]] in %[[O]] :
 // CHECK:         tensor.insert_slice %[[Y]] into %[[C]][2, 0]
 redfuse.kernel @half attributes {num_inputs = 1 : i64} {
 ^bb0(%x: tensor<4x8xf32>, %o: tensor<4x8xf32>):
@@ -205,4 +205,33 @@ func.func @line(%a: tensor<4x8xf32>) -> tensor<2x4x8xf32> {
   %g = tensor.insert_slice %q into %f[4, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
   %r = tensor.expand_shape %g [[0, 1], [2]] output_shape [2, 4, 8] : tensor<8x8xf32> into tensor<2x4x8xf32>
   return %r : tensor<2x4x8xf32>
+}
+
+// -----
+
+// A scatter writes to the destination: what it updates is copied there first, or made there.
+// CHECK-LABEL: func.func @scattered(
+// CHECK-SAME:    %[[X:.*]]: tensor<8x4xf32>{{.*}}, %[[OUT:[^:]*]]: memref<32xf32>) {
+// CHECK:         %[[O:.*]] = bufferization.to_tensor %[[OUT]] restrict writable
+// CHECK:         %[[E:.*]] = tensor.expand_shape %[[O]]
+// CHECK:         %[[C:.*]] = bufferization.materialize_in_destination %[[X]] in %[[E]] :
+// CHECK:         redfuse.scatter ins({{.*}}) outs(%[[C]] :
+// CHECK-LABEL: func.func @filled(
+// CHECK-SAME:    %[[OUT:[^:]*]]: memref<8x4xf32>) {
+// CHECK:         %[[O:.*]] = bufferization.to_tensor %[[OUT]] restrict writable
+// CHECK:         %[[F:.*]] = linalg.fill ins({{.*}}) outs(%[[O]] :
+// CHECK:         redfuse.scatter ins({{.*}}) outs(%[[F]] :
+func.func @scattered(%x: tensor<8x4xf32>, %u: tensor<3x4xf32>, %p: tensor<3xi32>) -> tensor<32xf32> {
+  %s = redfuse.scatter ins(%u, %p : tensor<3x4xf32>, tensor<3xi32>)
+      outs(%x : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %r = tensor.collapse_shape %s [[0, 1]] : tensor<8x4xf32> into tensor<32xf32>
+  return %r : tensor<32xf32>
+}
+func.func @filled(%u: tensor<3x4xf32>, %p: tensor<3xi32>) -> tensor<8x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %s = redfuse.scatter ins(%u, %p : tensor<3x4xf32>, tensor<3xi32>)
+      outs(%f : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %s : tensor<8x4xf32>
 }

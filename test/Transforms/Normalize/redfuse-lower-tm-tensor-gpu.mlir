@@ -65,3 +65,57 @@ func.func @unknown(%o: tensor<50x8xf32>, %u: tensor<1000x8xf32>, %p: tensor<1000
   } -> tensor<50x8xf32>
   return %r : tensor<50x8xf32>
 }
+
+// The last update of a place replaces what was there: its number is the largest of the place's.
+// CHECK-LABEL: func.func @replaced
+// CHECK-NOT: redfuse.select
+// CHECK: %[[NOBODY:.*]] = arith.constant -1 : i32
+// CHECK: %[[TABLE:.*]] = linalg.fill ins(%[[NOBODY]] : i32)
+// CHECK: %[[LAST:.*]] = redfuse.scatter maxsi ins(%{{.*}}, %{{.*}} : tensor<1000x1xi32>, tensor<1000xi32>) outs(%[[TABLE]] : tensor<50x1xi32>)
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<1000xi32>)
+// CHECK: tensor.extract %[[LAST]]
+// CHECK: redfuse.scatter ins(%{{.*}}, %{{.*}} : tensor<1000x8xf32>, tensor<1000xi32>) outs(%{{.*}} : tensor<50x8xf32>)
+func.func @replaced(%o: tensor<50x8xf32>, %u: tensor<1000x8xf32>, %p: tensor<1000x1xi64>) -> tensor<50x8xf32> {
+  %r = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%u, %p : tensor<1000x8xf32>, tensor<1000x1xi64>) outs(%o : tensor<50x8xf32>) {
+  ^bb0(%new: f32, %old: f32):
+    tm_tensor.yield %new : f32
+  } -> tensor<50x8xf32>
+  return %r : tensor<50x8xf32>
+}
+
+// Of a hundred, each is compared with those behind it.
+// CHECK-LABEL: func.func @compared
+// CHECK: scf.for
+// CHECK-NOT: redfuse.scatter maxsi
+// CHECK: redfuse.scatter ins(%{{.*}}, %{{.*}} : tensor<100x8xf32>, tensor<100xi32>)
+func.func @compared(%o: tensor<50x8xf32>, %u: tensor<100x8xf32>, %p: tensor<100x1xi64>) -> tensor<50x8xf32> {
+  %r = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%u, %p : tensor<100x8xf32>, tensor<100x1xi64>) outs(%o : tensor<50x8xf32>) {
+  ^bb0(%new: f32, %old: f32):
+    tm_tensor.yield %new : f32
+  } -> tensor<50x8xf32>
+  return %r : tensor<50x8xf32>
+}
+
+// Integers are the same in any order, and are sorted only where very many meet.
+// CHECK-LABEL: func.func @counted
+// CHECK-NOT: redfuse.select
+// CHECK: redfuse.scatter add ins(%{{.*}}, %{{.*}} : tensor<1000x1xi64>, tensor<1000xi32>) outs(%{{.*}} : tensor<50x1xi64>)
+// CHECK-LABEL: func.func @crowded
+// CHECK-NOT: redfuse.scatter
+// CHECK: redfuse.select
+func.func @counted(%o: tensor<50xi64>, %u: tensor<1000xi64>, %p: tensor<1000x1xi64>) -> tensor<50xi64> {
+  %r = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%u, %p : tensor<1000xi64>, tensor<1000x1xi64>) outs(%o : tensor<50xi64>) {
+  ^bb0(%new: i64, %old: i64):
+    %s = arith.addi %old, %new : i64
+    tm_tensor.yield %s : i64
+  } -> tensor<50xi64>
+  return %r : tensor<50xi64>
+}
+func.func @crowded(%o: tensor<5xi64>, %u: tensor<1000xi64>, %p: tensor<1000x1xi64>) -> tensor<5xi64> {
+  %r = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(false) ins(%u, %p : tensor<1000xi64>, tensor<1000x1xi64>) outs(%o : tensor<5xi64>) {
+  ^bb0(%new: i64, %old: i64):
+    %s = arith.addi %old, %new : i64
+    tm_tensor.yield %s : i64
+  } -> tensor<5xi64>
+  return %r : tensor<5xi64>
+}

@@ -170,6 +170,51 @@ def LowerDeallocs : Pass<"redfuse-lower-deallocs", "mlir::ModuleOp"> {
                            "mlir::arith::ArithDialect"];
 }
 
+def LowerScatters : Pass<"redfuse-lower-scatters", "mlir::ModuleOp"> {
+  let summary = "Turn scatters on buffers into loops";
+  let description = [{
+    For a GPU every `redfuse.scatter` becomes a parallel loop over the elements of its
+    updates, which combine by atomics; for a CPU a loop over its rows.
+
+    ```mlir
+    func.func @f(%u: memref<8x1xi32>, %p: memref<8xi32>, %d: memref<64x1xi32>) {
+      redfuse.scatter maxsi ins(%u, %p : memref<8x1xi32>, memref<8xi32>)
+          outs(%d : memref<64x1xi32>)
+      return
+    }
+    ```
+
+    becomes, for a CPU,
+
+    ```mlir
+    func.func @f(%u: memref<8x1xi32>, %p: memref<8xi32>, %d: memref<64x1xi32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c8 = arith.constant 8 : index
+      %c64 = arith.constant 64 : index
+      scf.for %k = %c0 to %c8 step %c1 {
+        scf.for %c = %c0 to %c1 step %c1 {
+          %place = memref.load %p[%k] : memref<8xi32>
+          %at = arith.index_cast %place : i32 to index
+          %exists = arith.cmpi ult, %at, %c64 : index
+          scf.if %exists {
+            %update = memref.load %u[%k, %c] : memref<8x1xi32>
+            %old = memref.load %d[%at, %c] : memref<64x1xi32>
+            %new = arith.maxsi %old, %update : i32
+            memref.store %new, %d[%at, %c] : memref<64x1xi32>
+          }
+        }
+      }
+      return
+    }
+    ```
+
+    and for a GPU `scf.parallel` with `memref.atomic_rmw maxs` instead of the last three.
+  }];
+  let dependentDialects = ["mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
+                           "mlir::arith::ArithDialect"];
+}
+
 def ForwardCopies : Pass<"redfuse-forward-copies", "mlir::ModuleOp"> {
   let summary = "Let launches write where their results are copied";
   let description = [{

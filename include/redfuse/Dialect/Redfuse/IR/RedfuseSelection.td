@@ -1,7 +1,8 @@
-//===- RedfuseSelection.td - elements of rows in order -----*- tablegen -*-===//
+//===- RedfuseSelection.td - selections and scatters -------*- tablegen -*-===//
 #ifndef REDFUSE_SELECTION_TD
 #define REDFUSE_SELECTION_TD
 
+include "redfuse/Dialect/Redfuse/IR/RedfuseAttrs.td"
 include "redfuse/Dialect/Redfuse/IR/RedfuseDialect.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -50,6 +51,46 @@ def Redfuse_SelectOp : Redfuse_Op<"select", [DestinationStyleOpInterface,
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(getOperation(), 1, getNumOperands() - 1);
     }
+  }];
+}
+
+def Redfuse_ScatterOp : Redfuse_Op<"scatter", [DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "rows that are written to computed places, all at once";
+  let description = [{
+    Row `k` of `updates` becomes row `places[k]` of the destination, or is combined with
+    it by `reducer`. A place that the destination does not have (negative, or too large)
+    leaves it as it is; other rows stay as they are.
+
+    Nothing is said of the order. Without a reducer places that the destination has are
+    distinct, which is the caller's promise. With one, rows are integers, of 32 or 64
+    bits, and the reducer (`add`, `maxsi`, `minsi`, `maxui`, `minui`, `and`, `or`) gives
+    the same in any order: the result is exact, and the same each time.
+
+    It is an op of the host's, beside `redfuse.launch`: a thread of a GPU has an element
+    of an update, and combines by an atomic. `tm_tensor.scatter`, whose updates come
+    one after another, becomes scatters where that shows nothing of the order.
+
+    Example:
+
+    ```mlir
+    %r = redfuse.scatter maxsi ins(%u, %p : tensor<1000x4xi32>, tensor<1000xi32>)
+        outs(%table : tensor<64x4xi32>) -> tensor<64x4xi32>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<Redfuse_ReducerAttr>:$reducer, AnyShaped:$updates,
+                       AnyShaped:$places, AnyShaped:$destination);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    ($reducer^)? `ins` `(` $updates `,` $places `:` type($updates) `,` type($places) `)`
+    `outs` `(` $destination `:` type($destination) `)` attr-dict (`->` type($result)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getDestinationMutable(); }
+    /// What updates memory at once and combines so; none where no atomic does.
+    static std::optional<::mlir::arith::AtomicRMWKind> getAtomic(::redfuse::Reducer reducer);
   }];
 }
 
