@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -19,17 +21,18 @@ def words(values: np.ndarray) -> np.ndarray:
 
 
 def run_mma(op: str, fragments: list[np.ndarray], result: np.ndarray) -> None:
-    """Fragments are [register, lane], of a, b and the sum; so is the result."""
-    names, loads = [], []
+    """Fragments are [register, lane], of a, b and the sum, all of 4 bytes or of 8; so is the result."""
+    size = result.itemsize
+    bits, names, loads = f"b{8 * size}", [], []
     for number, fragment in enumerate(fragments):
         registers = [f"%r{10 * (number + 1) + j}" for j in range(len(fragment))]
         names.append("{" + ", ".join(registers) + "}")
         loads.append(f"ld.param.b64 %rd1, [p{number}];\n add.s64 %rd1, %rd1, %rd9;")
-        loads += [f"ld.global.b32 {r}, [%rd1+{128 * j}];" for j, r in enumerate(registers)]
+        loads += [f"ld.global.{bits} {r}, [%rd1+{32 * size * j}];" for j, r in enumerate(registers)]
     made = [f"%r{50 + j}" for j in range(len(result))]
-    stores = [f"st.global.b32 [%rd1+{128 * j}], {r};" for j, r in enumerate(made)]
+    stores = [f"st.global.{bits} [%rd1+{32 * size * j}], {r};" for j, r in enumerate(made)]
     body = "\n".join([
-        "mov.u32 %r1, %tid.x;\n mul.wide.u32 %rd9, %r1, 4;", *loads,
+        f"mov.u32 %r1, %tid.x;\n mul.wide.u32 %rd9, %r1, {size};", *loads,
         f"{op} {{{', '.join(made)}}}, {', '.join(names)};",
         "ld.param.b64 %rd1, [p3];\n add.s64 %rd1, %rd1, %rd9;", *stores,
     ])  # fmt: skip
@@ -83,6 +86,27 @@ def test_products_of_tf32() -> None:
     got = np.zeros((4, 32), np.float32)
     op = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
     run_mma(op, [left | noise, right | noise, np.stack([c[at] for at in place])], got)
+    np.testing.assert_array_equal(got, np.stack([(c + a @ b)[at] for at in place]))
+
+
+@pytest.mark.parametrize("shape", ["m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16"])
+def test_products_of_doubles(shape: str) -> None:
+    """Fragments as the PTX ISA draws them: a register along rows, then along sums."""
+    rows, length = (int(n) for n in re.match(r"m(\d+)n8k(\d+)", shape).groups())
+    rng = np.random.default_rng(0)
+    a = rng.integers(-(2**24), 2**24, (rows, length)).astype(np.float64)
+    b = rng.integers(-(2**24), 2**24, (length, 8)).astype(np.float64)
+    c = rng.integers(-9, 9, (rows, 8)).astype(np.float64)
+    group, member = _LANE // 4, _LANE % 4
+    left = np.stack([
+        a[group + 8 * high, member + 4 * along]
+        for along in range(length // 4) for high in range(rows // 8)
+    ])  # fmt: skip
+    right = np.stack([b[member + 4 * along, group] for along in range(length // 4)])
+    place = [(group + 8 * (j // 2), 2 * member + j % 2) for j in range(rows // 4)]
+    got = np.zeros((rows // 4, 32), np.float64)
+    op = f"mma.sync.aligned.{shape}.row.col.f64.f64.f64.f64"
+    run_mma(op, [left, right, np.stack([c[at] for at in place])], got)
     np.testing.assert_array_equal(got, np.stack([(c + a @ b)[at] for at in place]))
 
 
