@@ -88,7 +88,7 @@ static void layOutMma(MatrixInstruction &x, int64_t sums) {
       x.results.push_back({0, row, column});
 }
 
-/// The same of f64: 8 x 8 x 4.
+/// The small one of f64: 8 x 8 x 4.
 static void layOutDoubleMma(MatrixInstruction &x) {
   layOutMma(x, 4);
   x.rows = 8;
@@ -191,8 +191,13 @@ static bool describeMma(MatrixInstruction &x, const Chip &chip) {
     x.intrinsic = name + "m16n8k32.row.col.f32." + of.str() + "." +
                   nameOf(right).str() + ".f32";
   } else if (left == right && left == Element::F64 && x.sum.isF64()) {
-    layOutDoubleMma(x);
-    x.intrinsic = name + "m8n8k4.row.col.f64";
+    if (chip.has(LargeDoubleProducts)) {
+      layOutMma(x, 8);
+      x.intrinsic = name + "m16n8k8.row.col.f64";
+    } else {
+      layOutDoubleMma(x);
+      x.intrinsic = name + "m8n8k4.row.col.f64";
+    }
   } else {
     return false;
   }

@@ -19,10 +19,10 @@ static constexpr int64_t kLaunchNs = 3000, kLaunchNsOfAMD = 5000;
 
 static constexpr Chip kChips[] = {
 #define NVIDIA_CHIP(NAME, CAPABILITY, FEATURES, UNITS, THREADS, BLOCKS,        \
-                    BANDWIDTH, FLOPS, SHARED, PRODUCTS, PTX)                   \
-  {#NAME,      "cuda",        (FEATURES), UNITS,     THREADS,                  \
-   BLOCKS,     BANDWIDTH,     FLOPS,      kLaunchNs, /*lanes=*/32,             \
-   CAPABILITY, SHARED * 1024, PRODUCTS,   PTX,       /*elfMachine=*/0},
+                    BANDWIDTH, FLOPS, SHARED, PRODUCTS, DOUBLES, PTX)          \
+  {#NAME,     "cuda",  (FEATURES), UNITS,           THREADS,    BLOCKS,        \
+   BANDWIDTH, FLOPS,   kLaunchNs,  /*lanes=*/32,    CAPABILITY, SHARED * 1024, \
+   PRODUCTS,  DOUBLES, PTX,        /*elfMachine=*/0},
 #define AMD_CHIP(NAME, FEATURES, UNITS, THREADS, BLOCKS, BANDWIDTH, FLOPS,     \
                  WAVE, ELF)                                                    \
   {#NAME,                                                                      \
@@ -38,6 +38,7 @@ static constexpr Chip kChips[] = {
    /*capability=*/0,                                                           \
    /*sharedBytes=*/0,                                                          \
    /*productsOfCycle=*/0,                                                      \
+   /*doubleProductsOfCycle=*/0,                                                \
    /*ptx=*/0,                                                                  \
    ELF},
 #include "redfuse/Support/Chips.def"

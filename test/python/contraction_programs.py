@@ -11,9 +11,11 @@ import numpy as np
 from judged import wrong_places
 
 # Of tf32, f32 that the program rounds to 11 bits.
-TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32, "tf32": np.float32}
+TYPES = {
+    "bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32, "tf32": np.float32, "f64": np.float64
+}  # fmt: skip
 # Half the distance to the next number, of numbers near 1.
-ROUNDING = {"bf16": 2.0**-9, "f16": 2.0**-12, "f32": 2.0**-25}
+ROUNDING = {"bf16": 2.0**-9, "f16": 2.0**-12, "f32": 2.0**-25, "f64": 2.0**-54}
 EPILOGUES = ("none", "relu", "bias", "residual", "row", "scaled", "two")
 
 
@@ -26,7 +28,8 @@ def to_tf32(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Contraction:
-    """`notation` as of einsum; what follows the sum; the type of operands and of the result.
+    """`notation` as of einsum; what follows the sum; the type of operands and of the result. Sums are f32,
+    and f64 of f64.
 
     Dims in `open` have extents that the program does not know."""
 
@@ -43,6 +46,11 @@ class Contraction:
         operands, result = self.notation.split("->")
         left, right = operands.split(",")
         return left, right, result
+
+    @property
+    def sum(self) -> str:
+        """The type of sums."""
+        return "f64" if self.dtype == "f64" else "f32"
 
     @property
     def extra(self) -> str | None:
@@ -74,14 +82,15 @@ class Contraction:
             return f"affine_map<({', '.join(over)}) -> ({', '.join(index)})>"
 
         element = "f32" if self.dtype == "tf32" else self.dtype
+        wide = self.sum
         a, b = (self.type(x, element) for x in (left, right))
-        total, out = self.type(result, "f32"), self.type(result, self.result)
+        total, out = self.type(result, wide), self.type(result, self.result)
         arguments = [f"%a: {a}", f"%b: {b}"]
         if self.extra is not None:
-            arguments.append(f"%e: {self.type(self.extra, 'f32')}")
+            arguments.append(f"%e: {self.type(self.extra, wide)}")
         results = [out, total] if self.epilogue == "two" else [out]
         lines = [f"func.func @main({', '.join(arguments)}) -> ({', '.join(results)}) {{",
-                 "  %zero = arith.constant 0.0 : f32", "  %half = arith.constant 0.5 : f32"]  # fmt: skip
+                 f"  %zero = arith.constant 0.0 : {wide}", f"  %half = arith.constant 0.5 : {wide}"]  # fmt: skip
         sizes = []
         for d in result:
             if d in self.open:
@@ -93,38 +102,38 @@ class Contraction:
         lines += [
             f"  %t = tensor.empty({', '.join(sizes)}) : {total}",
             f"  %o = tensor.empty({', '.join(sizes)}) : {out}",
-            f"  %z = linalg.fill ins(%zero : f32) outs(%t : {total}) -> {total}",
+            f"  %z = linalg.fill ins(%zero : {wide}) outs(%t : {total}) -> {total}",
             f"  // over {names}",
             f"  %p = linalg.generic {{indexing_maps = [{affine(left, dims)}, {affine(right, dims)},",
             f"      {affine(result, dims)}], iterator_types = [{', '.join(kinds)}]}}",
             f"      ins(%a, %b : {a}, {b}) outs(%z : {total}) {{",
-            f"  ^bb0(%x: {element}, %y: {element}, %s: f32):",
+            f"  ^bb0(%x: {element}, %y: {element}, %s: {wide}):",
             *self.widened(),
-            "    %r = arith.addf %s, %w : f32",
-            "    linalg.yield %r : f32",
+            f"    %r = arith.addf %s, %w : {wide}",
+            f"    linalg.yield %r : {wide}",
             f"  }} -> {total}",
         ]
-        maps, given, kind_of, entry = [affine(result, result)], ["%p"], [total], ["%x: f32"]
+        maps, given, kind_of, entry = [affine(result, result)], ["%p"], [total], [f"%x: {wide}"]
         if self.extra is not None:
             maps.append(affine(self.extra, result))
             given.append("%e")
-            kind_of.append(self.type(self.extra, "f32"))
-            entry.append("%y: f32")
+            kind_of.append(self.type(self.extra, wide))
+            entry.append(f"%y: {wide}")
         outs, made = ["%o"], [out]
         body = {
-            "none": ["%r = arith.addf %x, %zero : f32"],
-            "relu": ["%r = arith.maximumf %x, %zero : f32"],
-            "scaled": ["%h = arith.mulf %x, %half : f32", "%r = math.absf %h : f32"],
-            "row": ["%r = arith.mulf %x, %y : f32"],
-        }.get(self.epilogue, ["%r = arith.addf %x, %y : f32"])
+            "none": [f"%r = arith.addf %x, %zero : {wide}"],
+            "relu": [f"%r = arith.maximumf %x, %zero : {wide}"],
+            "scaled": [f"%h = arith.mulf %x, %half : {wide}", f"%r = math.absf %h : {wide}"],
+            "row": [f"%r = arith.mulf %x, %y : {wide}"],
+        }.get(self.epilogue, [f"%r = arith.addf %x, %y : {wide}"])
         value = "%r"
-        if self.result != "f32":
-            body = [*body, f"%q = arith.truncf %r : f32 to {self.result}"]
+        if self.result != wide:
+            body = [*body, f"%q = arith.truncf %r : {wide} to {self.result}"]
             value = "%q"
         yielded, types = [value], [self.result]
         if self.epilogue == "two":
             outs, made = ["%o", "%t"], [out, total]
-            yielded, types = [value, "%r"], [self.result, "f32"]
+            yielded, types = [value, "%r"], [self.result, wide]
         maps += [affine(result, result)] * len(outs)
         entry += [f"%i{n}: {t}" for n, t in enumerate(types)]
         count = f":{len(outs)}" if len(outs) > 1 else ""
@@ -142,9 +151,9 @@ class Contraction:
         return "\n".join(lines) + "\n"
 
     def widened(self) -> list[str]:
-        """The product of a pair, in f32."""
-        if self.dtype == "f32":
-            return ["    %w = arith.mulf %x, %y : f32"]
+        """The product of a pair, in the type of sums."""
+        if self.dtype == self.sum:
+            return [f"    %w = arith.mulf %x, %y : {self.sum}"]
         if self.dtype == "tf32":
             return [
                 "    %xr = arith.truncf %x : f32 to tf32",
@@ -165,20 +174,23 @@ class Contraction:
             rng.standard_normal(self.shape(x)).astype(TYPES[self.dtype]) for x in (left, right)
         ]
         if self.extra is not None:
-            given.append(rng.standard_normal(self.shape(self.extra)).astype(np.float32))
+            given.append(rng.standard_normal(self.shape(self.extra)).astype(TYPES[self.sum]))
         return given
 
     def exact(self, given: list[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Results in fp64, and how far each may be off: products are exact in f32, sums lose at most half
-        a unit of f32 for each summand, in whatever order; results are rounded once."""
+        a unit of f32 for each summand, in whatever order; results are rounded once. Of f64, results
+        have more digits, and products are rounded, too."""
         if self.dtype == "tf32":
             given = [*map(to_tf32, given[:2]), *given[2:]]
-        a, b, *more = (np.asarray(x, np.float64) for x in given)
+        is_double = self.dtype == "f64"
+        exact = np.longdouble if is_double else np.float64
+        a, b, *more = (np.asarray(x, exact) for x in given)
         total = np.einsum(self.notation, a, b, optimize=True)
         result = self.indices[2]
         length = np.prod([n for d, n in self.extents.items() if d not in result])
         # The matrix unit cuts sums off where the processor rounds.
-        each = length * 2.0**-22
+        each = (length + 1) * 2.0**-53 if is_double else length * 2.0**-22
         if self.dtype == "f32":
             # Of parts with 11 bits: what is left of a number is half a unit of 2^-10 at most, and
             # is cut to 2^-10 of that, of both factors; the product of what is left is left out.
@@ -198,8 +210,9 @@ class Contraction:
             total, off = total * extra, off * abs(extra)
         else:
             total = total + extra
-        off = off + 2.0**-24 * abs(total)
-        rounded = off + 2 * ROUNDING[self.result] * (abs(total) + off) + 2.0**-25
+        off = off + 2.0 ** (-53 if is_double else -24) * abs(total)
+        least = 0.0 if self.result == "f64" else 2.0**-25  # subnormal numbers
+        rounded = off + 2 * ROUNDING[self.result] * (abs(total) + off) + least
         return ([total, total], [rounded, off]) if self.epilogue == "two" else ([total], [rounded])
 
     def judge(self, given: list[np.ndarray], got: list[np.ndarray]) -> str:

@@ -32,6 +32,8 @@ enum ChipFeature : unsigned {
   Mfma8 = 1 << 7,
   /// AMD's products of a wave of 32 lanes (WMMA).
   Wmma = 1 << 8,
+  /// 9.0: one mma.sync of 16 x 8 x 8 doubles. Others do 8 x 8 x 4 at a time.
+  LargeDoubleProducts = 1 << 9,
 };
 
 /// An architecture: a row of Chips.def, which says what the numbers are.
@@ -54,7 +56,7 @@ struct Chip {
   int64_t capability;
   /// Bytes of shared memory of a multiprocessor; 0: not known.
   int64_t sharedBytes;
-  double productsOfCycle;
+  double productsOfCycle, doubleProductsOfCycle;
   /// The PTX version that code for it is written in, as 80 for 8.0.
   unsigned ptx;
   /// Of AMD's: EF_AMDGPU_MACH.

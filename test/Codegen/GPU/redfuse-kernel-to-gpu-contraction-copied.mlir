@@ -54,3 +54,44 @@ redfuse.kernel @window_0 attributes {num_inputs = 2 : i64} {
   } -> tensor<64x130xf32>
   redfuse.yield %r : tensor<64x130xf32>
 }
+
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#o = affine_map<(i, j, k) -> (i, j)>
+
+// f64: two elements by a copy where rows are 16 bytes apart, and two by an access of
+// shared memory, of a row or of two rows. Results of a lane are neighbours.
+// CHECK-LABEL: gpu.func @double_0
+// CHECK-DAG: "cp.async.cg.shared.global [$0], [$1], 16, $2;"
+// CHECK-DAG: "cp.async.ca.shared.global [$0], [$1], 8, $2;"
+// Columns and the first rows are read before the loop. In it, other rows are read; then this
+// stage is free, and columns and first rows of the next one are read before the last
+// products. Copies go to all stages but the next one.
+// CHECK: tile.wait_rows 2
+// CHECK-NEXT: gpu.barrier
+// CHECK: vector.load {{.*}} {alignment = 16 : i64} : memref<4608xi32, #gpu.address_space<workgroup>>, vector<4xi32>
+// CHECK: vector.bitcast {{.*}} : vector<4xi32> to vector<2xf64>
+// CHECK: scf.for
+// CHECK-COUNT-2: vector.load
+// CHECK: tile.mma f64({{.*}}) by
+// CHECK: tile.wait_rows 1
+// CHECK-NEXT: gpu.barrier
+// CHECK-COUNT-4: vector.load
+// CHECK-COUNT-2: tile.mma f64({{.*}}) by f64({{.*}}) plus {{.*}} : (f64, f64, f64, f64), (f64, f64) -> f64, f64, f64, f64
+// CHECK: "cp.async
+// SM80-LABEL: gpu.func @double_0
+// SM80: tile.mma f64({{.*}}) by f64({{.*}}) plus {{.*}} : (f64), (f64) -> f64, f64
+func.func @double(%a: memref<64x90xf64>, %b: memref<90x45xf64>, %out: memref<64x45xf64>) {
+  redfuse.launch @double_0 ins(%a, %b : memref<64x90xf64>, memref<90x45xf64>) outs(%out : memref<64x45xf64>) {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [2, 2], instructions = [2, 2], slabs = 1, stages = 3, splits = 1>}
+  return
+}
+redfuse.kernel @double_0 attributes {num_inputs = 2 : i64} {
+^bb0(%a: tensor<64x90xf64>, %b: tensor<90x45xf64>, %init: tensor<64x45xf64>):
+  %r = redfuse.cascade {indexing_maps = [#a, #b, #o]} ins(%a, %b : tensor<64x90xf64>, tensor<90x45xf64>) outs(%init : tensor<64x45xf64>) {
+  ^bb0(%x: f64, %y: f64):
+    %p = arith.mulf %x, %y : f64
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f64
+    redfuse.yield %s : f64
+  } -> tensor<64x45xf64>
+  redfuse.yield %r : tensor<64x45xf64>
+}

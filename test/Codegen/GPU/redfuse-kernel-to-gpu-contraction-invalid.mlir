@@ -70,6 +70,9 @@ func.func @older(%a: memref<64x80xf32>, %b: memref<80x44xf32>, %out: memref<64x4
   // expected-error @below {{cannot run as 'redfuse.contraction' says: its operands are not what is in memory, so that there are two stages}}
   redfuse.launch @older_0 ins(%a, %b : memref<64x80xf32>, memref<80x44xf32>) outs(%out : memref<64x44xf32>)
       {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [2, 2], instructions = [2, 4], slabs = 2, stages = 4, splits = 1>}
+  // expected-error @below {{cannot run as 'redfuse.contraction' says: a warp's tile is at most 64 x 32, or 32 x 64}}
+  redfuse.launch @older_0 ins(%a, %b : memref<64x80xf32>, memref<80x44xf32>) outs(%out : memref<64x44xf32>)
+      {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [1, 1], instructions = [4, 8], slabs = 2, stages = 2, splits = 1>}
   return
 }
 redfuse.kernel @older_0 attributes {num_inputs = 2 : i64} {

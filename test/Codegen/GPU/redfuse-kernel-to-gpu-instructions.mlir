@@ -1,4 +1,5 @@
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-products -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-lower-tiles | FileCheck %s --check-prefixes=CHECK,SM80
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_90 -redfuse-plan-products -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-lower-tiles | FileCheck %s --check-prefix=SM90
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx90a -redfuse-plan-products -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-lower-tiles | FileCheck %s --check-prefixes=CHECK,GFX90A
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx942 -redfuse-plan-products -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-lower-tiles | FileCheck %s --check-prefixes=CHECK,GFX942
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx1100 -redfuse-plan-products -redfuse-plan-registers -redfuse-kernel-to-gpu -redfuse-lower-tiles | FileCheck %s --check-prefixes=CHECK,GFX11
@@ -86,9 +87,10 @@ redfuse.kernel @bytes_0 attributes {num_inputs = 2 : i64,
   redfuse.yield %r : tensor<64x48xi32>
 }
 
-// f64 where NVIDIA has it.
+// f64 where NVIDIA has it; sm_90 has a larger one.
 // CHECK-LABEL: gpu.func @double_0
 // SM80: "llvm.nvvm.mma.m8n8k4.row.col.f64"({{.*}}) : (f64, f64, f64, f64)
+// SM90: "llvm.nvvm.mma.m16n8k8.row.col.f64"({{.*}}) : (f64, f64, f64, f64, f64, f64, f64, f64, f64, f64)
 // GFX90A: "llvm.amdgcn.mfma.f64.16x16x4f64"
 // GFX942: "llvm.amdgcn.mfma.f64.16x16x4f64"
 // GFX11-NOT: wmma.f64

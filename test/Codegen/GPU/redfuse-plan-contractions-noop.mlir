@@ -1,6 +1,7 @@
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_80 -redfuse-plan-contractions | FileCheck %s
 // RUN: redfuse-opt %s -redfuse-attach-target=chip=gfx90a -redfuse-plan-contractions | FileCheck %s
 // RUN: redfuse-opt %s -redfuse-plan-contractions | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-attach-target=chip=sm_86 -redfuse-plan-contractions | FileCheck %s --check-prefixes=CHECK,SM86
 // CHECK-NOT: contraction_plan<warps = [2
 
 #a = affine_map<(i, j, k) -> (i, k)>
@@ -54,4 +55,23 @@ redfuse.kernel @own_0 attributes {num_inputs = 2 : i64,
     redfuse.yield %s : f32
   } -> tensor<64x44xf32>
   redfuse.yield %r : tensor<64x44xf32>
+}
+
+// Units of f64 are slow on sm_86.
+// SM86: redfuse.launch @double_0
+// SM86-NOT: contraction_plan
+func.func @double(%a: memref<256x80xf64>, %b: memref<80x128xf64>, %out: memref<256x128xf64>) {
+  redfuse.launch @double_0 ins(%a, %b : memref<256x80xf64>, memref<80x128xf64>) outs(%out : memref<256x128xf64>)
+  return
+}
+redfuse.kernel @double_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1], tiles = [4, 1, 0]>} {
+^bb0(%a: tensor<256x80xf64>, %b: tensor<80x128xf64>, %init: tensor<256x128xf64>):
+  %r = redfuse.cascade {indexing_maps = [#a, #b, #o]} ins(%a, %b : tensor<256x80xf64>, tensor<80x128xf64>) outs(%init : tensor<256x128xf64>) {
+  ^bb0(%x: f64, %y: f64):
+    %p = arith.mulf %x, %y : f64
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f64
+    redfuse.yield %s : f64
+  } -> tensor<256x128xf64>
+  redfuse.yield %r : tensor<256x128xf64>
 }

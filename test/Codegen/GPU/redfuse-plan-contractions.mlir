@@ -125,3 +125,30 @@ redfuse.kernel @singly_0 attributes {num_inputs = 2 : i64} {
   } -> tensor<10x8179xf32>
   redfuse.yield %r : tensor<10x8179xf32>
 }
+
+// -----
+
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#o = affine_map<(i, j, k) -> (i, j)>
+
+// Products of f64 are copied in three stages. An instruction has 16 rows, on older ones 8.
+// CHECK-LABEL: func @double
+// CHECK: redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [2, 4], instructions = [4, 4], slabs = 2, stages = 3, splits = 1>
+// OLDER-LABEL: func @double
+// OLDER: redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [2, 2], instructions = [8, 4], slabs = 2, stages = 3, splits = 1>
+func.func @double(%a: memref<4096x4096xf64>, %b: memref<4096x4096xf64>, %out: memref<4096x4096xf64>) {
+  redfuse.launch @double_0 ins(%a, %b : memref<4096x4096xf64>, memref<4096x4096xf64>) outs(%out : memref<4096x4096xf64>)
+  return
+}
+redfuse.kernel @double_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1], tiles = [4, 1, 0]>} {
+^bb0(%a: tensor<4096x4096xf64>, %b: tensor<4096x4096xf64>, %init: tensor<4096x4096xf64>):
+  %r = redfuse.cascade {indexing_maps = [#a, #b, #o]} ins(%a, %b : tensor<4096x4096xf64>, tensor<4096x4096xf64>) outs(%init : tensor<4096x4096xf64>) {
+  ^bb0(%x: f64, %y: f64):
+    %p = arith.mulf %x, %y : f64
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f64
+    redfuse.yield %s : f64
+  } -> tensor<4096x4096xf64>
+  redfuse.yield %r : tensor<4096x4096xf64>
+}

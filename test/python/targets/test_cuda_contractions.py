@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -106,9 +107,86 @@ def test_random_of_f32(seed: int, chip: str) -> None:
     check(program, exe)
 
 
-def test_open_extents_of_f32() -> None:
+# Products of f64. sm_80 has an instruction of its own.
+DOUBLE = {
+    "whole": ("mk,kn->mn", {"m": 128, "n": 128, "k": 64}, "none"),
+    "bias": ("mk,kn->mn", {"m": 130, "n": 72, "k": 40}, "bias"),
+    "odd": ("mk,nk->mn", {"m": 33, "n": 41, "k": 1001}, "row"),
+    "prime": ("mk,kn->mn", {"m": 131, "n": 67, "k": 53}, "relu"),
+    "transposed": ("km,kn->nm", {"m": 95, "n": 41, "k": 101}, "residual"),
+    "both_transposed": ("km,nk->mn", {"m": 70, "n": 50, "k": 37}, "scaled"),
+    "batch": ("zhmk,zkhn->mzhn", {"z": 2, "h": 3, "m": 17, "k": 24, "n": 20}, "two"),
+    "heads": ("bsk,hdk->bhsd", {"b": 2, "s": 20, "h": 3, "d": 24, "k": 72}, "bias"),
+    "sums": ("abcdm,abcdn->mn", {"a": 2, "b": 3, "c": 2, "d": 5, "m": 72, "n": 40}, "none"),
+    "long": ("mk,kn->mn", {"m": 34, "n": 20, "k": 3000}, "none"),
+    "few_columns": ("mk,kn->mn", {"m": 200, "n": 9, "k": 300}, "scaled"),
+    "few_rows": ("mk,nk->mn", {"m": 9, "n": 200, "k": 300}, "relu"),
+    "shared_right": ("zhmk,zkn->zhmn", {"z": 2, "h": 3, "m": 20, "k": 32, "n": 40}, "none"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", DOUBLE)
+def test_tiled_of_f64(name: str, chip: str) -> None:
+    program = Contraction(*DOUBLE[name], "f64", "f64")
+    exe = compiled(program, chip)
+    assert "redfuse.contraction" in exe.ir["plan"]
+    shape = "m16n8k8" if chip == "sm_90a" else "m8n8k4"
+    found = set(re.findall(r"mma\.sync\S+", exe.asm))
+    assert found == {f"mma.sync.aligned.{shape}.row.col.f64.f64.f64.f64"}
+    assert not any(kernel.spills for kernel in exe.resources)
+    check(program, exe)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("seed", range(12))
+def test_random_of_f64(seed: int, chip: str) -> None:
+    drawn = draw(seed, most=40, dtypes=("f64",))
+    program = replace(drawn, result="f64")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scalar kernels of odd shapes spill
+        exe = redfuse.compile(program.program(), target=f"cuda:{chip}", options={"cache": False})
+    check(program, exe)
+
+
+@pytest.mark.parametrize("chip", ["sm_86", "sm_120"])
+def test_slow_units_of_f64(chip: str) -> None:
+    """Where f64 is slow, memory is no limit: no tiles in stages."""
+    program = Contraction("mk,kn->mn", {"m": 256, "n": 128, "k": 64}, dtype="f64", result="f64")
+    assert "redfuse.contraction" not in compiled(program, chip).ir["plan"]
+
+
+def test_strict_sums_of_f64() -> None:
+    """In the program's order: by multiplications and additions."""
+    program = Contraction("mk,kn->mn", {"m": 64, "n": 64, "k": 64}, dtype="f64", result="f64")
+    options = {"cache": False, "strict": True}
+    exe = redfuse.compile(program.program(), target="cuda:sm_90a", options=options)
+    assert "mma.sync" not in exe.asm
+
+
+def test_infinities_of_f64() -> None:
+    """They stay in their rows and columns; subnormal numbers and the largest are as they are."""
+    program = Contraction("mk,kn->mn", {"m": 40, "n": 24, "k": 51}, dtype="f64", result="f64")
+    a, w = program.data(np.random.default_rng(1))
+    a[3, 4], a[7, 8], w[9, 10] = np.inf, np.nan, -np.inf
+    a[11, :], a[11, 12] = 0.0, np.finfo(np.float64).max
+    a[13, :] *= 2.0**-1060
+    exe = compiled(program, "sm_90a")
+    (got,), _ = execute(exe, [a, w], [np.zeros((40, 24))])
+    with np.errstate(all="ignore"):
+        want = a @ w
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
+    finite = np.isfinite(want)
+    with np.errstate(all="ignore"):  # of rows that are not finite
+        off = 52 * 2.0**-53 * (abs(a) @ abs(w)) + 52 * 2.0**-1074
+    assert (abs(got[finite] - want[finite]) <= off[finite]).all()
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_open_extents(dtype: str) -> None:
     program = Contraction(
-        "mk,kn->mn", {"m": 37, "n": 44, "k": 52}, "bias", "f32", "f32", frozenset("mnk")
+        "mk,kn->mn", {"m": 37, "n": 44, "k": 52}, "bias", dtype, dtype, frozenset("mnk")
     )
     exe = compiled(program, "sm_90a")
     assert "redfuse.contraction" in exe.ir["plan"]

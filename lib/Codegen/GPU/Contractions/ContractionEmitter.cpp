@@ -111,6 +111,11 @@ Value ContractionEmitter::loadAt(Value memref, AffineMap map, Env &env,
     return GpuEmitter::loadAt(memref, map, env, isLocal);
   }
   WordMath in(*this);
+  if (started && tiling.elementWords() > 1 && flat->wrapped.empty()) {
+    copyElements(memref, flat->offset, wideIndexOf(*flat, env),
+                 isVector ? int64_t(lanes) : 1);
+    return zeroOf(type.getElementType(), isVector);
+  }
   Value sums, others;
   auto addTo = [&](Value &to, Value v) { to = to ? in.add(to, v) : v; };
   for (const FlatIndex::Wrapped &part : flat->wrapped) {
@@ -128,9 +133,10 @@ Value ContractionEmitter::loadAt(Value memref, AffineMap map, Env &env,
   Type element = type.getElementType();
   if (started) {
     // Nothing is loaded: the value is never asked for.
-    copyElements(memref, flat->offset, at, isVector ? int64_t(lanes) : 1);
-    return constant(b.getZeroAttr(
-        isVector ? Type(VectorType::get({int64_t(lanes)}, element)) : element));
+    copyElements(memref, flat->offset,
+                 arith::ExtUIOp::create(b, loc, b.getI64Type(), at),
+                 isVector ? int64_t(lanes) : 1);
+    return zeroOf(element, isVector);
   }
   auto flatType =
       MemRefType::get({flat->last + 1}, element,
@@ -147,7 +153,25 @@ Value ContractionEmitter::loadAt(Value memref, AffineMap map, Env &env,
       ValueRange(index), /*nontemporal=*/false, alignmentOf(type, map));
 }
 
-/// Starts the copy of so many elements from that index on (i32).
+Value ContractionEmitter::zeroOf(Type element, bool isVector) {
+  return constant(b.getZeroAttr(
+      isVector ? Type(VectorType::get({int64_t(lanes)}, element)) : element));
+}
+
+/// The index in 64 bits: rows that a thread copies are at constant distances, which
+/// instructions add to one address. (Registers are few beside sums of f64.)
+Value ContractionEmitter::wideIndexOf(const FlatIndex &flat, const Env &env) {
+  Value index = constantIndex(flat.factors.back());
+  for (auto [d, factor] : llvm::enumerate(ArrayRef(flat.factors).drop_back()))
+    if (factor != 0 && env.position[d])
+      index = b.createOrFold<arith::AddIOp>(
+          loc, index,
+          b.createOrFold<arith::MulIOp>(loc, env.position[d],
+                                        constantIndex(factor)));
+  return arith::IndexCastUIOp::create(b, loc, b.getI64Type(), index);
+}
+
+/// Starts the copy of so many elements from that index on (i64).
 void ContractionEmitter::copyElements(Value memref, int64_t offset, Value at,
                                       int64_t count) {
   Type wide = b.getI64Type();
@@ -156,15 +180,17 @@ void ContractionEmitter::copyElements(Value memref, int64_t offset, Value at,
       b, loc, wide,
       memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref));
   Value bytes =
-      arith::MulIOp::create(b, loc, arith::ExtUIOp::create(b, loc, wide, at),
-                            constant(b.getI64IntegerAttr(size)));
+      arith::MulIOp::create(b, loc, at, constant(b.getI64IntegerAttr(size)));
   start = arith::AddIOp::create(
       b, loc,
       arith::AddIOp::create(b, loc, start,
                             constant(b.getI64IntegerAttr(size * offset))),
       bytes);
-  std::string text =
-      "cp.async.ca.shared.global [$0], [$1], " + std::to_string(size * count);
+  // Units of f64 take so long that the L2 cache's rate is enough: past the L1 cache.
+  bool isPast = size == 8 && size * count == 16;
+  std::string text = std::string("cp.async.") + (isPast ? "cg" : "ca") +
+                     ".shared.global [$0], [$1], " +
+                     std::to_string(size * count);
   SmallVector<Value> operands{started->to, start};
   if (started->bytes)
     operands.push_back(started->bytes);

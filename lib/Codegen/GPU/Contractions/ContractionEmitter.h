@@ -54,6 +54,8 @@ private:
   };
   std::optional<int64_t> mostOf(llvm::ArrayRef<int64_t> factors) const;
   mlir::Value wrap(mlir::Value v, std::optional<int64_t> most, int64_t modulus);
+  mlir::Value wideIndexOf(const FlatIndex &flat, const Env &env);
+  mlir::Value zeroOf(mlir::Type element, bool isVector);
   void copyElements(mlir::Value memref, int64_t offset, mlir::Value at,
                     int64_t count);
 

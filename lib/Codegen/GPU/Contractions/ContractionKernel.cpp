@@ -44,16 +44,20 @@ ContractionGenerator::findOperands(ContractionTiling &tiling,
                                    const FoundContraction &found) {
   OperandTransfer &operands = tiling.operands;
   if (!tiling.isByWarpgroups()) {
-    if (tiling.warpRows() > 64 || tiling.warpColumns() > 64)
-      return refuse("a warp's tile is at most 64 x 64");
+    int64_t rows = tiling.warpRows(), columns = tiling.warpColumns();
+    if (rows > 64 || columns > 64 || rows * columns > 64 * 32)
+      return refuse("a warp's tile is at most 64 x 32, or 32 x 64");
     if (plan.getStages() <= kStages)
       return success();
     auto copied = findCopiedOperands(found, launch);
     if (!copied)
       return refuse("its operands are not what is in memory, so that there are "
                     "two stages");
-    if (tiling.tileRows() % 32 != 0 || tiling.tileColumns() % 32 != 0)
-      return refuse("what is copied has multiples of 32 rows and columns");
+    int64_t multiple = tiling.elementWords() > 1 ? 16 : 32;
+    if (tiling.tileRows() % multiple != 0 ||
+        tiling.tileColumns() % multiple != 0)
+      return refuse("what is copied has multiples of " + Twine(multiple) +
+                    " rows and columns");
     operands.isCopied = true;
     std::tie(operands.left, operands.right) = *copied;
     operands.roundsByInstruction = chip.has(TensorMaps);

@@ -32,8 +32,7 @@ bool ContractionMainloop::isKnown() const {
 // What comes in a step
 //===----------------------------------------------------------------------===//
 
-void ContractionMainloop::start(Value step) {
-  Value stage = places.stageOf(step);
+void ContractionMainloop::start(Value step, Value stage) {
   Value sum = arith::AddIOp::create(
       b, loc, share.begin,
       arith::MulIOp::create(b, loc, step, constantIndex(tiling.stageSums())));
@@ -48,14 +47,14 @@ void ContractionMainloop::finish(Value step) {
   gpu::BarrierOp::create(b, loc);
 }
 
-void ContractionMainloop::startIfAny(Value step) {
+void ContractionMainloop::startIfAny(Value step, Value stage) {
   Value some =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, step, steps);
   auto branch = scf::IfOp::create(b, loc, some, /*withElse=*/false);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(branch.thenYield());
-    start(step);
+    start(step, stage ? stage : places.stageOf(step));
   }
   // A group of nothing where there is none: groups are counted.
   tile::CommitRowsOp::create(b, loc);
@@ -71,10 +70,14 @@ void ContractionMainloop::startAhead(Value step, int64_t ahead) {
 
 SmallVector<Value> ContractionMainloop::run(MmaSyncProducts &products) {
   SmallVector<Value> sums = products.makeZeros();
-  if (tiling.operands.isCopied)
+  if (tiling.operands.isCopied && !readsAhead())
     return runCopied(products, sums);
+  auto runAny = [&] {
+    return readsAhead() ? runReadAhead(products, sums)
+                        : runComputed(products, sums);
+  };
   if (isKnown())
-    return runComputed(products, sums);
+    return runAny();
   // There may be nothing to add.
   Value some = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, steps,
                                      constantIndex(0));
@@ -82,7 +85,7 @@ SmallVector<Value> ContractionMainloop::run(MmaSyncProducts &products) {
                                   /*withElse=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, loc, runComputed(products, sums));
+  scf::YieldOp::create(b, loc, runAny());
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, loc, sums);
   return llvm::to_vector_of<Value>(branch.getResults());
@@ -93,14 +96,14 @@ SmallVector<Value> ContractionMainloop::runComputed(MmaSyncProducts &products,
                                                     ValueRange sums) {
   SmallVector<Value> state(sums);
   Value one = constantIndex(1), zero = constantIndex(0);
-  start(zero);
+  start(zero, places.stageOf(zero));
   finish(zero);
   Value last = arith::SubIOp::create(b, loc, steps, one);
   state = emitFor(b, loc, zero, last, one, state,
                   [&](Value step, ValueRange carried) {
                     SmallVector<Value> current(carried);
                     Value next = arith::AddIOp::create(b, loc, step, one);
-                    start(next);
+                    start(next, places.stageOf(next));
                     products.multiply(places.stageOf(step), current);
                     finish(next);
                     return current;
@@ -126,6 +129,64 @@ SmallVector<Value> ContractionMainloop::runCopied(MmaSyncProducts &products,
                    products.multiply(places.stageOf(step), current);
                    return current;
                  });
+}
+
+/// An instruction of f64 takes so long that a warp would wait for shared memory while it
+/// has none to start.
+bool ContractionMainloop::readsAhead() const {
+  return tiling.operands.isCopied && tiling.elementWords() > 1;
+}
+
+/// As runCopied, but a warp reads rows before it multiplies those in front of them, and
+/// the first of the next slab before the last of this one. For the next stage, and for the
+/// other threads, it waits when it has read all of a stage: the unit has work meanwhile,
+/// and the stage is free. So copies go to all stages but the next one.
+SmallVector<Value> ContractionMainloop::runReadAhead(MmaSyncProducts &products,
+                                                     ValueRange sums) {
+  int64_t ahead = plan.getStages(), slabs = plan.getSlabs();
+  auto await = [&](int64_t underWay) {
+    tile::WaitRowsOp::create(b, loc, underWay);
+    gpu::BarrierOp::create(b, loc);
+  };
+  for (int64_t i = 0; i < ahead; ++i)
+    startIfAny(constantIndex(i));
+  await(ahead - 1);
+  Value one = constantIndex(1), zero = constantIndex(0);
+  Value last = arith::SubIOp::create(b, loc, steps, one);
+  SmallVector<Value> state(sums);
+  size_t count = state.size();
+  llvm::append_range(state, products.readFirst(places.stageOf(zero), 0));
+  state.push_back(i32(0));
+  int64_t words = tiling.stageBytes() / 4;
+  state = emitFor(
+      b, loc, zero, steps, one, state, [&](Value step, ValueRange carried) {
+        SmallVector<Value> current(carried.take_front(count)),
+            read(carried.drop_front(count).drop_back());
+        Value stage = carried.back();
+        Value next;
+        auto getNext = [&] {
+          await(ahead - 2);
+          Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                               stage, i32((ahead - 1) * words));
+          next = arith::SelectOp::create(b, loc, isLast, i32(0),
+                                         add(stage, i32(words)));
+          // At the end a stage is read once more, and not multiplied.
+          Value isOver = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                               step, last);
+          return Value(arith::SelectOp::create(b, loc, isOver, stage, next));
+        };
+        for (int64_t slab = 0; slab < slabs; ++slab)
+          read = products.multiplyAndRead(read, current, stage, slab, [&] {
+            return slab + 1 < slabs ? stage : getNext();
+          });
+        startIfAny(arith::AddIOp::create(b, loc, step, constantIndex(ahead)),
+                   stage);
+        llvm::append_range(current, read);
+        current.push_back(next);
+        return current;
+      });
+  state.resize(count);
+  return state;
 }
 
 /// As runCopied, with the products of warpgroups, which run while a step goes on. Of

@@ -21,13 +21,16 @@ public:
   llvm::SmallVector<mlir::Value> run(WgmmaProducts &products);
 
 private:
-  void start(mlir::Value step);
+  void start(mlir::Value step, mlir::Value stage);
   void finish(mlir::Value step);
-  void startIfAny(mlir::Value step);
+  void startIfAny(mlir::Value step, mlir::Value stage = {});
   void startAhead(mlir::Value step, int64_t ahead);
   bool isKnown() const;
+  bool readsAhead() const;
   llvm::SmallVector<mlir::Value> runCopied(MmaSyncProducts &products,
                                            mlir::ValueRange sums);
+  llvm::SmallVector<mlir::Value> runReadAhead(MmaSyncProducts &products,
+                                              mlir::ValueRange sums);
   llvm::SmallVector<mlir::Value> runComputed(MmaSyncProducts &products,
                                              mlir::ValueRange sums);
 

@@ -28,7 +28,7 @@ redfuse::findContraction(KernelOp kernel, LaunchOp launch,
     return std::nullopt;
   const MatrixForm &form = found->form();
   unsigned bits = elementBits(form.instruction.left);
-  if (bits != elementBits(form.instruction.right) || bits > 32)
+  if (bits != elementBits(form.instruction.right))
     return refuse("no slabs of its types");
   for (ArrayRef<unsigned> dims :
        {ArrayRef(form.rows), ArrayRef(form.columns), ArrayRef(form.sums)}) {
@@ -225,16 +225,18 @@ static bool areLoadedSingly(IndexProgramOpInterface op, LaunchOp launch) {
 std::optional<std::pair<CopiedOperand, CopiedOperand>>
 redfuse::findCopiedOperands(const FoundContraction &found, LaunchOp launch) {
   const MatrixForm &form = found.form();
-  if (form.instruction.left != MatrixElement::F32)
+  MatrixElement kind = form.instruction.left;
+  if (kind != MatrixElement::F32 && kind != MatrixElement::F64)
     return std::nullopt;
   IndexProgramOpInterface op = found.op;
-  Type element = Float32Type::get(op->getContext());
+  Type element = typeOf(kind, op->getContext());
   std::optional<CopiedOperand> left = findCopiedOperand(form.left, op, launch,
                                                         element),
                                right = findCopiedOperand(form.right, op, launch,
                                                          element);
   if (!left || !right || left->rest || right->rest ||
-      !(hasWindow(op) || (left->isRounded && right->isRounded)))
+      !(kind == MatrixElement::F64 || hasWindow(op) ||
+        (left->isRounded && right->isRounded)))
     return std::nullopt;
   return std::pair(*left, *right);
 }
@@ -293,7 +295,10 @@ struct ContractionCost {
   double batch = 1, rows = 1, columns = 1, sums = 1;
   /// Bytes of operands and results.
   double bytes = 0;
-  double units, cyclesOfSecond, bandwidth, productsOfCycle;
+  double units, cyclesOfSecond, bandwidth, productsOfCycle,
+      doubleProductsOfCycle;
+  /// What a stage takes beside its products.
+  double stageCycles = kStageCycles;
   /// Of wgmma; and the parts of operands that the L1 cache does not have.
   double unitProducts, newOfRows = 1, newOfColumns = 1;
   /// Parts of each operand that are copied.
@@ -328,6 +333,8 @@ double ContractionCost::slabCycles(const BlockShape &shape) const {
          tileColumns = double(shape.warpColumns * shape.columns);
   double rate =
       productsOfCycle * (x.isSplit ? kSplitRate : 16.0 / elementBits(x.left));
+  if (x.left == MatrixElement::F64)
+    rate = doubleProductsOfCycle;
   double products = tileRows * tileColumns * sumsOfSlab() * parts / rate;
   double read = double(shape.rows + shape.columns) * warps;
   double shared =
@@ -350,19 +357,30 @@ double ContractionCost::cyclesOf(const BlockShape &shape, double splits) const {
   double resident = std::max(1.0, std::floor(kRegistersOfUnit / registers));
   double slabs = std::ceil(sums / sumsOfSlab() / splits);
   double stages = std::ceil(slabs / double(shape.slabs));
-  double together = std::min(ofUnit, resident);
-  double busy = together * slabs * slabCycles(shape);
-  double waiting = stages * kStageCycles * (together > 1 ? kShownOfStage : 1.0);
-  double round =
-      busy + waiting + kBlockCycles + (splits > 1 ? kSplitCycles : 0);
-  double computed = std::ceil(ofUnit / resident) * round;
+  auto roundOf = [&](double together) {
+    double busy = together * slabs * slabCycles(shape);
+    double waiting =
+        stages * stageCycles * (together > 1 ? kShownOfStage : 1.0);
+    return busy + waiting + kBlockCycles + (splits > 1 ? kSplitCycles : 0);
+  };
+  double computed =
+      std::ceil(ofUnit / resident) * roundOf(std::min(ofUnit, resident));
+  // One block alone has all of the unit of f64.
+  if (double rest = std::fmod(ofUnit, resident);
+      x.left == MatrixElement::F64 && rest > 0)
+    computed =
+        std::floor(ofUnit / resident) * roundOf(resident) + roundOf(rest);
   double tileRows = double(shape.warpRows * shape.rows),
          tileColumns = double(shape.warpColumns * shape.columns);
   double moved =
       tiles * (tileRows + tileColumns) * sums * double(elementBits(x.left)) / 8;
   // Partial sums are stored and read when there is nothing else to do.
-  double partial = splits > 1 ? tiles * splits * tileRows * tileColumns * 8 : 0;
-  return std::max(computed, memoryCycles(std::max(bytes, moved / kCacheRate))) +
+  double partial = splits > 1 ? tiles * splits * tileRows * tileColumns *
+                                    x.sum.getIntOrFloatBitWidth() / 4
+                              : 0;
+  double memory = memoryCycles(std::max(bytes, moved / kCacheRate));
+  double shown = x.left == MatrixElement::F64 ? kShownOfMemory * memory : 0;
+  return std::max(computed, memory) + shown +
          memoryCycles(partial / kCacheRate);
 }
 
@@ -466,6 +484,10 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   // Of mma.sync, also where there is wgmma.
   cost.productsOfCycle = std::min(chip.productsOfCycle, 1024.0);
   cost.unitProducts = chip.productsOfCycle;
+  cost.doubleProductsOfCycle = chip.doubleProductsOfCycle;
+  bool isDouble = x.left == MatrixElement::F64;
+  if (isDouble && chip.doubleProductsOfCycle < kLeastDoubleProducts)
+    return std::nullopt;
   std::optional<ContractionPlanAttr> best;
   double least = 0;
   IndexProgramOpInterface ops = found.op;
@@ -528,13 +550,22 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   bool isCopied = findCopiedOperands(found, launch).has_value();
   bool areGathered =
       !isCopied && (hasWindow(ops) || areLoadedSingly(ops, launch));
+  // What is copied stays where it is when rows are xored with other bits.
+  int64_t multiple = isDouble ? 16 : 32;
+  if (isDouble && isCopied)
+    cost.stageCycles = kDoubleStageCycles;
   SmallVector<BlockShape> shapes(std::begin(kBlockShapes),
                                  std::end(kBlockShapes));
+  if (isDouble && isCopied)
+    llvm::append_range(shapes, kDoubleShapes);
   if (areGathered && !hasWindow(ops))
     llvm::append_range(shapes, kShortShapes);
   for (const BlockShape &shape : shapes) {
-    if (isCopied && (shape.warpRows * shape.rows % 32 != 0 ||
-                     shape.warpColumns * shape.columns % 32 != 0))
+    if (isCopied && (shape.warpRows * shape.rows % multiple != 0 ||
+                     shape.warpColumns * shape.columns % multiple != 0))
+      continue;
+    // Sums of f64 leave no registers for what is loaded and computed.
+    if (isDouble && !isCopied && shape.rows * shape.columns > 32 * 32)
       continue;
     if (areGathered && cost.loadedOfThread(shape) > double(kMostGathered))
       continue;

@@ -61,6 +61,10 @@ public:
   int64_t stageSums() const { return plan.getSlabs() * slabSums(); }
   int64_t vectorSums() const { return slabSums() / 4; }
   int64_t elementBytes() const { return elementBits(x.left) / 8; }
+  /// Words of 32 bits of an element; of short ones the part of a word is one.
+  int64_t elementWords() const {
+    return std::max<int64_t>(1, elementBytes() / 4);
+  }
 
   /// Of a stage, what so many rows of an operand take, and all.
   int64_t operandBytes(int64_t rows) const {

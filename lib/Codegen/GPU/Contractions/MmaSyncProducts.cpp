@@ -19,29 +19,47 @@ SmallVector<Value> MmaSyncProducts::makeZeros() {
 // Fragments
 //===----------------------------------------------------------------------===//
 
+/// So many elements from a word on, of which they have one or more, as the instruction
+/// takes them; or as many words.
+SmallVector<Value> MmaSyncProducts::loadElements(Value at, int64_t count) {
+  int64_t size = tiling.elementWords();
+  auto type = VectorType::get({count * size}, b.getI32Type());
+  Value all = vector::LoadOp::create(
+      b, loc, type, words, ValueRange(asIndex(at)),
+      /*nontemporal=*/false, llvm::Align(uint64_t(4 * size * count)));
+  if (size > 1)
+    all = vector::BitCastOp::create(
+        b, loc, VectorType::get({count}, typeOf(x.left, b.getContext())), all);
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < count; ++i)
+    elements.push_back(vector::ExtractOp::create(b, loc, all, i));
+  return elements;
+}
+
 /// As readFragment, where all rows of a sum are together: neighbouring rows by one
 /// access.
 MmaSyncProducts::Rows MmaSyncProducts::readBySums(const OperandSide &side,
-                                                  Value stage, int64_t slab) {
-  int64_t width = std::min<int64_t>(side.count, 4);
-  auto type = VectorType::get({width}, b.getI32Type());
+                                                  Value stage, int64_t slab,
+                                                  int64_t begin, int64_t end) {
+  int64_t size = tiling.elementWords(), ofVector = 4 / size;
+  int64_t width = std::min<int64_t>(side.count, ofVector);
   Value part = bits(lane, 0, 3, 0), p = bits(lane, 2, 7, 0);
   Value row = add(side.warp, arith::MulIOp::create(b, loc, p, i32(side.count)));
   row = arith::XOrIOp::create(b, loc, row, places.swizzleOf(side, part));
   Value sums = arith::MulIOp::create(b, loc, part, i32(4 * side.rows));
-  Rows rows(side.count, SmallVector<Value>(4));
-  for (int64_t first = 0; first < side.count; first += width)
-    for (int64_t i = 0; i < 4; ++i) {
+  Rows rows(end - begin, SmallVector<Value>(ofVector));
+  for (int64_t first = begin; first < end; first += width)
+    for (int64_t i = 0; i < ofVector; ++i) {
       Value at = row;
       if (first != 0)
         at = arith::XOrIOp::create(b, loc, at, i32(first));
-      int64_t offset = side.start / 4 + (slab * 16 + i) * side.rows;
+      if (size > 1)
+        at = arith::MulIOp::create(b, loc, at, i32(size));
+      int64_t offset =
+          side.start / 4 + (slab * 4 * ofVector + i) * side.rows * size;
       at = add(add(add(stage, sums), at), i32(offset));
-      Value all = vector::LoadOp::create(
-          b, loc, type, words, ValueRange(asIndex(at)),
-          /*nontemporal=*/false, llvm::Align(uint64_t(4 * width)));
-      for (int64_t j = 0; j < width; ++j)
-        rows[first + j][i] = vector::ExtractOp::create(b, loc, all, j);
+      for (auto [j, v] : llvm::enumerate(loadElements(at, width)))
+        rows[first - begin + int64_t(j)][i] = v;
     }
   return rows;
 }
@@ -59,15 +77,17 @@ Value MmaSyncProducts::roundWord(Value word) {
   return arith::BitcastOp::create(b, loc, b.getI32Type(), v);
 }
 
-/// The words that a lane has of each of its rows.
+/// The words (elements, where they are longer) that a lane has of each of these of its
+/// rows.
 MmaSyncProducts::Rows MmaSyncProducts::readFragment(const OperandSide &side,
-                                                    Value stage, int64_t slab) {
+                                                    Value stage, int64_t slab,
+                                                    int64_t begin,
+                                                    int64_t end) {
   if (side.isBySums)
-    return readBySums(side, stage, slab);
-  auto type = VectorType::get({4}, b.getI32Type());
+    return readBySums(side, stage, slab, begin, end);
   Value start = add(stage, arith::MulIOp::create(b, loc, side.warp, i32(16)));
   Rows rows;
-  for (int64_t j = 0; j < side.count; ++j) {
+  for (int64_t j = begin; j < end; ++j) {
     int64_t flipped =
         ((j ^ slab) & 1) * 16 + (j >> 1 & 1) * 4 + (j >> 2 & 1) * 8;
     Value at = tile.readPlace;
@@ -76,13 +96,7 @@ MmaSyncProducts::Rows MmaSyncProducts::readFragment(const OperandSide &side,
     int64_t offset = side.start / 4 + slab * side.rows * kSlabBytes / 4 +
                      j * side.parts * 16;
     at = add(add(start, at), i32(offset));
-    Value all =
-        vector::LoadOp::create(b, loc, type, words, ValueRange(asIndex(at)),
-                               /*nontemporal=*/false, llvm::Align(16));
-    SmallVector<Value> own;
-    for (int64_t i = 0; i < 4; ++i)
-      own.push_back(vector::ExtractOp::create(b, loc, all, i));
-    rows.push_back(std::move(own));
+    rows.push_back(loadElements(at, 4 / tiling.elementWords()));
   }
   return rows;
 }
@@ -126,8 +140,8 @@ void MmaSyncProducts::multiply(Value stage, SmallVectorImpl<Value> &sums) {
 
 void MmaSyncProducts::multiplySlab(Value stage, int64_t slab,
                                    MutableArrayRef<Value> sums) {
-  Rows a = readFragment(left, stage, slab),
-       c = readFragment(right, stage, slab);
+  Rows a = readFragment(left, stage, slab, 0, left.count),
+       c = readFragment(right, stage, slab, 0, right.count);
   for (auto [side, fragment] : {std::pair(&left, &a), {&right, &c}})
     if (tiling.operands.isCopied && side->copied.isRounded)
       for (SmallVector<Value> &row : *fragment)
@@ -137,6 +151,47 @@ void MmaSyncProducts::multiplySlab(Value stage, int64_t slab,
     multiplyParts(a, c, sums);
   else
     multiplyOnce(a, c, sums);
+}
+
+SmallVector<Value> MmaSyncProducts::readFirst(Value stage, int64_t slab) {
+  SmallVector<Value> all;
+  for (auto [side, count] :
+       {std::pair(&right, right.count), std::pair(&left, rowsTogether())})
+    for (ArrayRef<Value> row : readFragment(*side, stage, slab, 0, count))
+      llvm::append_range(all, row);
+  return all;
+}
+
+SmallVector<Value>
+MmaSyncProducts::multiplyAndRead(ArrayRef<Value> first,
+                                 MutableArrayRef<Value> sums, Value stage,
+                                 int64_t slab, function_ref<Value()> getNext) {
+  size_t ofRow = 4 / tiling.elementWords();
+  Rows c, a;
+  for (; !first.empty(); first = first.drop_front(ofRow))
+    (int64_t(c.size()) < right.count ? c : a)
+        .push_back(SmallVector<Value>(first.take_front(ofRow)));
+  SmallVector<Value> next;
+  int64_t together = rowsTogether();
+  for (int64_t begin = 0; begin < left.count; begin += together) {
+    Rows rows;
+    if (int64_t end = begin + together; end < left.count)
+      rows = readFragment(left, stage, slab, end, end + together);
+    else
+      next = readFirst(getNext(), (slab + 1) % plan.getSlabs());
+    for (int64_t row = 0; row < together; row += x.rowsPerLane)
+      for (int64_t step = 0; step < stepsOfSlab(); ++step)
+        for (int64_t ct = 0; ct < plan.getInstructions()[1]; ++ct)
+          multiplyTile(ArrayRef(a).slice(row, x.rowsPerLane), c,
+                       (begin + row) / x.rowsPerLane, ct, step, sums);
+    a = std::move(rows);
+  }
+  return next;
+}
+
+/// Steps of the instruction in what a lane has of a slab.
+int64_t MmaSyncProducts::stepsOfSlab() const {
+  return 4 / tiling.elementWords() / x.wordsPerRow();
 }
 
 /// What a lane has of a row for one step of the instruction.
@@ -158,27 +213,32 @@ MutableArrayRef<Value> MmaSyncProducts::sumsOf(MutableArrayRef<Value> sums,
 /// it.
 void MmaSyncProducts::multiplyOnce(const Rows &a, const Rows &c,
                                    MutableArrayRef<Value> sums) {
-  int64_t steps = 4 / x.wordsPerRow();
-  for (int64_t step = 0; step < steps; ++step)
+  for (int64_t step = 0; step < stepsOfSlab(); ++step)
     for (int64_t ct = 0; ct < plan.getInstructions()[1]; ++ct)
-      for (int64_t rt = 0; rt < plan.getInstructions()[0]; ++rt) {
-        MutableArrayRef<Value> own = sumsOf(sums, rt, ct);
-        SmallVector<ArrayRef<Value>> rows;
-        for (int64_t i = 0; i < x.rowsPerLane; ++i)
-          rows.push_back(wordsOf(a[rt * x.rowsPerLane + i], step));
-        if (x.isSplit) {
-          SmallVector<Value> all;
-          for (ArrayRef<Value> row : rows)
-            llvm::append_range(all, row);
-          llvm::copy(x.emit(b, loc, all,
-                            SmallVector<Value>(wordsOf(c[ct], step)),
-                            SmallVector<Value>(own)),
-                     own.begin());
-        } else {
-          llvm::copy(x.multiply(b, loc, rows, wordsOf(c[ct], step), own),
-                     own.begin());
-        }
-      }
+      for (int64_t rt = 0; rt < plan.getInstructions()[0]; ++rt)
+        multiplyTile(ArrayRef(a).slice(rt * x.rowsPerLane, x.rowsPerLane), c,
+                     rt, ct, step, sums);
+}
+
+/// One instruction, of the rows `a` of a lane.
+void MmaSyncProducts::multiplyTile(ArrayRef<SmallVector<Value>> a,
+                                   const Rows &c, int64_t rt, int64_t ct,
+                                   int64_t step, MutableArrayRef<Value> sums) {
+  MutableArrayRef<Value> own = sumsOf(sums, rt, ct);
+  SmallVector<ArrayRef<Value>> rows;
+  for (ArrayRef<Value> row : a)
+    rows.push_back(wordsOf(row, step));
+  if (x.isSplit) {
+    SmallVector<Value> all;
+    for (ArrayRef<Value> row : rows)
+      llvm::append_range(all, row);
+    llvm::copy(x.emit(b, loc, all, SmallVector<Value>(wordsOf(c[ct], step)),
+                      SmallVector<Value>(own)),
+               own.begin());
+  } else {
+    llvm::copy(x.multiply(b, loc, rows, wordsOf(c[ct], step), own),
+               own.begin());
+  }
 }
 
 /// big * small + small * big + big * big, added to the sums at last: the unit adds with

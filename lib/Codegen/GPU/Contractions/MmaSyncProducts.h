@@ -24,6 +24,15 @@ public:
   llvm::SmallVector<mlir::Value> makeZeros();
   /// Adds the products of a stage.
   void multiply(mlir::Value stage, llvm::SmallVectorImpl<mlir::Value> &sums);
+  /// What a lane has of the columns of a slab, and of its first rows.
+  llvm::SmallVector<mlir::Value> readFirst(mlir::Value stage, int64_t slab);
+  /// Adds the products of a slab, of which the first have been read. Rows are read before
+  /// those in front of them are multiplied; then, when all have been read, `getNext` says
+  /// in which stage the next slab is, whose first are read.
+  llvm::SmallVector<mlir::Value>
+  multiplyAndRead(llvm::ArrayRef<mlir::Value> first,
+                  llvm::MutableArrayRef<mlir::Value> sums, mlir::Value stage,
+                  int64_t slab, llvm::function_ref<mlir::Value()> getNext);
   /// The row and column of the lane's sum of that number in the tile (i32).
   std::pair<mlir::Value, mlir::Value> placeOf(mlir::Value number);
 
@@ -33,6 +42,12 @@ private:
                     llvm::MutableArrayRef<mlir::Value> sums);
   void multiplyOnce(const Rows &a, const Rows &c,
                     llvm::MutableArrayRef<mlir::Value> sums);
+  void multiplyTile(llvm::ArrayRef<llvm::SmallVector<mlir::Value>> a,
+                    const Rows &c, int64_t rt, int64_t ct, int64_t step,
+                    llvm::MutableArrayRef<mlir::Value> sums);
+  int64_t stepsOfSlab() const;
+  /// Rows that are read by one access, and multiplied one behind the other.
+  int64_t rowsTogether() const { return std::min<int64_t>(left.count, 2); }
   void multiplyParts(const Rows &a, const Rows &c,
                      llvm::MutableArrayRef<mlir::Value> sums);
   llvm::MutableArrayRef<mlir::Value>
@@ -40,8 +55,11 @@ private:
          int64_t columnTile) const;
   llvm::ArrayRef<mlir::Value> wordsOf(llvm::ArrayRef<mlir::Value> row,
                                       int64_t step) const;
-  Rows readFragment(const OperandSide &side, mlir::Value stage, int64_t slab);
-  Rows readBySums(const OperandSide &side, mlir::Value stage, int64_t slab);
+  llvm::SmallVector<mlir::Value> loadElements(mlir::Value at, int64_t count);
+  Rows readFragment(const OperandSide &side, mlir::Value stage, int64_t slab,
+                    int64_t begin, int64_t end);
+  Rows readBySums(const OperandSide &side, mlir::Value stage, int64_t slab,
+                  int64_t begin, int64_t end);
   mlir::Value roundWord(mlir::Value word);
 
   StagePlaces places;

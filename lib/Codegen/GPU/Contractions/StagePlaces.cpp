@@ -54,16 +54,25 @@ Value StagePlaces::placeOf(const OperandSide &side, Value row, Value vector) {
 Value StagePlaces::placeOfSum(const OperandSide &side, Value row, Value vector,
                               int64_t sum) {
   if (!side.isBySums)
-    return add(placeOf(side, row, vector), i32(sum));
+    return add(placeOf(side, row, vector), i32(sum * tiling.elementWords()));
   Value number =
       add(arith::MulIOp::create(b, loc, vector, i32(tiling.vectorSums())),
           i32(sum));
   Value in = arith::XOrIOp::create(b, loc, row, swizzleOf(side, vector));
-  return add(add(arith::MulIOp::create(b, loc, number, i32(side.rows)), in),
-             i32(side.start / 4));
+  Value at = add(arith::MulIOp::create(b, loc, number, i32(side.rows)), in);
+  if (tiling.elementWords() > 1)
+    at = arith::MulIOp::create(b, loc, at, i32(tiling.elementWords()));
+  return add(at, i32(side.start / 4));
 }
 
 Value StagePlaces::swizzleOf(const OperandSide &side, Value part) {
+  // Two rows of f64 are 16 bytes, four of f32. Of the three bits above these, lanes that
+  // read at once have one of their own: that of the number of rows of a part.
+  if (tiling.elementWords() > 1) {
+    if (side.count == 4)
+      return add(bits(part, 0, 1, 1), bits(part, 1, 1, 3));
+    return bits(part, 0, 3, side.count < 4 ? 2 : 1);
+  }
   if (side.count < 8)
     return bits(part, 0, 3, 3);
   return add(bits(part, 0, 1, 2), bits(part, 1, 1, 4));

@@ -33,7 +33,7 @@ public:
   mlir::Value placeOfSum(const OperandSide &side, mlir::Value row,
                          mlir::Value vector, int64_t sum);
   /// What the numbers of rows are xored with where all rows of a sum are together: lanes
-  /// that read at once have different `part`s (of four) of a slab's sums.
+  /// that read at once, 16 bytes each, have different `part`s (of four) of a slab's sums.
   mlir::Value swizzleOf(const OperandSide &side, mlir::Value part);
   /// The address of shared memory.
   mlir::Value address();

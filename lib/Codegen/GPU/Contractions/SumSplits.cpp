@@ -25,7 +25,8 @@ SumShare SumSplits::shareOf(Value split, SumOrder &order) {
 
 void SumSplits::merge(Value number, Value split, SmallVector<Value> sums,
                       function_ref<void(SmallVectorImpl<Value> &)> then) {
-  constexpr int64_t kWords = 4;
+  // By accesses of 16 bytes.
+  const int64_t ofAccess = 128 / x.sum.getIntOrFloatBitWidth();
   Value ofTile = constantIndex(int64_t(sums.size()) * threads);
   auto place = [&](Value of, int64_t i) -> Value {
     Value at =
@@ -33,15 +34,16 @@ void SumSplits::merge(Value number, Value split, SmallVector<Value> sums,
     at = arith::MulIOp::create(b, loc, arith::AddIOp::create(b, loc, at, of),
                                ofTile);
     Value own = arith::AddIOp::create(b, loc, thread,
-                                      constantIndex(i / kWords * threads));
+                                      constantIndex(i / ofAccess * threads));
     return arith::AddIOp::create(
-        b, loc, at, arith::MulIOp::create(b, loc, own, constantIndex(kWords)));
+        b, loc, at,
+        arith::MulIOp::create(b, loc, own, constantIndex(ofAccess)));
   };
-  auto type = VectorType::get({kWords}, x.sum);
+  auto type = VectorType::get({ofAccess}, x.sum);
   int64_t count = sums.size();
-  for (int64_t i = 0; i < count; i += kWords) {
+  for (int64_t i = 0; i < count; i += ofAccess) {
     Value some = vector::FromElementsOp::create(
-        b, loc, type, ArrayRef(sums).slice(i, kWords));
+        b, loc, type, ArrayRef(sums).slice(i, ofAccess));
     vector::StoreOp::create(b, loc, some, memory.workspace,
                             ValueRange(place(split, i)),
                             /*nontemporal=*/false, llvm::Align(16));
@@ -68,11 +70,11 @@ void SumSplits::merge(Value number, Value split, SmallVector<Value> sums,
   b.setInsertionPoint(branch.thenYield());
   auto load = [&](Value of) {
     SmallVector<Value> parts;
-    for (int64_t i = 0; i < count; i += kWords) {
+    for (int64_t i = 0; i < count; i += ofAccess) {
       Value some = vector::LoadOp::create(
           b, loc, type, memory.workspace, ValueRange(place(of, i)),
           /*nontemporal=*/false, llvm::Align(16));
-      for (int64_t k = 0; k < kWords; ++k)
+      for (int64_t k = 0; k < ofAccess; ++k)
         parts.push_back(vector::ExtractOp::create(b, loc, some, k));
     }
     return parts;

@@ -327,7 +327,7 @@ ContractionPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                             ArrayRef<int64_t> instructions, int64_t slabs,
                             int64_t stages, int64_t splits, bool boxes) {
   bool isByWarpgroups = kind == MmaKind::Wgmma;
-  int64_t most = isByWarpgroups ? 32 : 16;
+  constexpr int64_t most = 32;
   auto check = [&](StringRef name, int64_t value,
                    int64_t most) -> LogicalResult {
     if (value >= 1 && value <= most && llvm::isPowerOf2_64(value))

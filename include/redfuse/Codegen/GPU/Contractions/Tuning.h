@@ -68,6 +68,10 @@ inline constexpr BlockShape kBlockShapes[] = {
 /// which a thread has few elements on their way.
 inline constexpr BlockShape kShortShapes[] = {{2, 2, 32, 32, 1},
                                               {1, 4, 16, 32, 1}};
+/// More of what is copied of f64: large ones that read less of the L2 cache, beside
+/// which no second block has room, and small ones. Not measured.
+inline constexpr BlockShape kDoubleShapes[] = {
+    {2, 4, 64, 32, 2}, {2, 2, 32, 16, 2}, {2, 2, 16, 32, 2}};
 /// Of warpgroups: four warps along rows, or eight, and columns of each warpgroup.
 struct WarpgroupShape {
   int64_t warpRows, warpColumns, columns, stages;
@@ -105,6 +109,12 @@ inline constexpr double kSharedBytesOfCycle = 128, kIssuedOfCycle = 4;
 /// and what is left of that where another block computes in the meantime. Both from 4096
 /// cubed in f32 on an H100, within a tenth for six of seven shapes.
 inline constexpr double kStageCycles = 900, kShownOfStage = 0.65;
+/// The same where f64 is copied, and read before it is multiplied: a barrier. Estimated.
+inline constexpr double kDoubleStageCycles = 150;
+/// What of the time of memory, or of the L2 cache, the products of f64 do not hide. Estimated.
+inline constexpr double kShownOfMemory = 0.1;
+/// Multiply-adds of f64 in a cycle from which on its matrix units are used.
+inline constexpr double kLeastDoubleProducts = 16;
 /// Of warpgroups: what their products take of the unit's time at its peak; instructions
 /// of a thread for each 16 bytes that it copies; bytes that a multiprocessor gets of the
 /// L2 cache in a cycle, and the part of a window's that the L1 cache does not have

@@ -256,7 +256,7 @@ def Redfuse_ContractionPlanAttr : Redfuse_Attr<"ContractionPlan", "contraction_p
       rows
     - `warps` of a block, along rows and along columns
     - `instructions` of a warp's tile, along rows and along columns: 16 rows and 8 columns
-      each
+      each (f64 but on sm_90: 8 rows)
     - `slabs` of a stage of the mainloop: a slab has 64 bytes of the sum of each row and
       column
     - `stages` of the mainloop: two where threads load operands and store them, more where
