@@ -1,7 +1,7 @@
 """Contractions of any dims on a GPU: `python test/hardware/contractions.py [--seed 0] [--count 200]`.
 
 Random ones with what follows them, against fp64, two launches equal in every bit. Then times of shapes
-that models have, beside PyTorch's own (`--no-times` leaves them out). `--dtype f32` or `tf32` (programs that
+that models have, beside PyTorch's own (`--no-times` leaves them out). `--dtype f32`, `f64` or `tf32` (programs that
 round f32 to 11 bits, beside PyTorch's TF32) instead of 16-bit floats, with the errors of both in the largest
 and the 2-norm, from the product of the operands as they are given. Random programs are judged by what the
 sums may lose beside the roundings that the program says. Exit status 1 if one is wrong.
@@ -57,7 +57,7 @@ OTHERS = [
 
 def results(program: Contraction) -> list[torch.Tensor]:
     """Where results go."""
-    kinds = [program.result, "f32"] if program.epilogue == "two" else [program.result]
+    kinds = [program.result, program.sum] if program.epilogue == "two" else [program.result]
     return [poisoned(program.shape(program.indices[2]), kind) for kind in kinds]
 
 
@@ -85,7 +85,8 @@ def time_one(program: Contraction) -> None:
              for x in (left, right)]  # fmt: skip
     operands = list(given)
     if program.extra is not None:
-        given.append(torch.randn(program.shape(program.extra), device="cuda"))
+        shape = program.shape(program.extra)
+        given.append(torch.randn(shape, device="cuda", dtype=TORCH[program.sum]))
     out = results(program)
     # PyTorch's einsum permutes and calls cuBLAS; what follows is not in its time.
     times = measure({
@@ -102,7 +103,7 @@ def time_one(program: Contraction) -> None:
 
 def main() -> int:
     options = parser(__doc__, count=200)
-    options.add_argument("--dtype", choices=("16-bit", "f32", "tf32"), default="16-bit")
+    options.add_argument("--dtype", choices=("16-bit", "f32", "tf32", "f64"), default="16-bit")
     chosen = options.parse_args()
     is_narrow = chosen.dtype == "16-bit"
     dtypes = ("bf16", "bf16", "f16") if is_narrow else (chosen.dtype,)
@@ -117,7 +118,10 @@ def main() -> int:
     ]
     programs = [*OTHERS, *llama, *([] if is_narrow else LONG)]
     if not is_narrow:
-        programs = [replace(program, dtype=chosen.dtype, result="f32") for program in programs]
+        programs = [
+            replace(program, dtype=chosen.dtype, result=replace(program, dtype=chosen.dtype).sum)
+            for program in programs
+        ]
     return int(wrong + time_all(programs, time_one) > 0)
 
 

@@ -17,6 +17,7 @@ Program = TypeVar("Program")
 
 TORCH = {
     "bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32, "tf32": torch.float32,
+    "f64": torch.float64,
 }  # fmt: skip
 
 
