@@ -31,6 +31,11 @@ class Convolution:
     dtype: str = "f32"
 
     @property
+    def sum(self) -> str:
+        """The type of sums."""
+        return "f64" if self.dtype == "f64" else "f32"
+
+    @property
     def input_size(self) -> tuple[int, ...]:
         """Padding included."""
         return tuple(
@@ -77,9 +82,9 @@ class Convolution:
             return f"tensor<{'x'.join([*map(str, shape), element])}>"
 
         given, weights, bias, out = self.shapes
-        rank = len(given)
-        x, w, e = tensor(given, self.dtype), tensor(weights, self.dtype), tensor(bias, "f32")
-        total, result = tensor(out, "f32"), tensor(out, self.dtype)
+        rank, wide = len(given), self.sum
+        x, w, e = tensor(given, self.dtype), tensor(weights, self.dtype), tensor(bias, wide)
+        total, result = tensor(out, wide), tensor(out, self.dtype)
         channels = (
             self.shapes[0][-1 - len(group) :]
             if self.is_channels_last
@@ -87,7 +92,7 @@ class Convolution:
         )
         padded = tensor(self.layout(tuple(channels), self.input_size), self.dtype)
         lines = [f"func.func @main(%x: {x}, %w: {w}, %e: {e}) -> {result} {{",
-                 "  %zero = arith.constant 0.0 : f32",
+                 f"  %zero = arith.constant 0.0 : {wide}",
                  f"  %none = arith.constant 0.0 : {self.dtype}"]  # fmt: skip
         source = "%x"
         if self.pad:
@@ -109,8 +114,8 @@ class Convolution:
         summed = ['"reduction"'] * (1 + len(taps))
         outer = index([*group, "o"], spatial)
         kept = ["n", *group, "o", *spatial]
-        body = ["%m = arith.mulf %p, %q : f32"]
-        if self.dtype != "f32":
+        body = [f"%m = arith.mulf %p, %q : {wide}"]
+        if self.dtype != wide:
             body = [
                 f"%u = arith.extf %p : {self.dtype} to f32",
                 f"%v = arith.extf %q : {self.dtype} to f32",
@@ -119,29 +124,29 @@ class Convolution:
         lines += [
             f"  %t = tensor.empty() : {total}",
             f"  %o = tensor.empty() : {result}",
-            f"  %z = linalg.fill ins(%zero : f32) outs(%t : {total}) -> {total}",
+            f"  %z = linalg.fill ins(%zero : {wide}) outs(%t : {total}) -> {total}",
             f"  %s = linalg.generic {{indexing_maps = [{affine(index([*group, 'c'], reach), dims)},",
             f"      {affine([*group, 'o', 'c', *taps], dims)}, {affine(outer, dims)}],",
             f"      iterator_types = [{', '.join([*kinds, *summed])}]}}",
             f"      ins({source}, %w : {padded if self.pad else x}, {w}) outs(%z : {total}) {{",
-            f"  ^bb0(%p: {self.dtype}, %q: {self.dtype}, %a: f32):",
+            f"  ^bb0(%p: {self.dtype}, %q: {self.dtype}, %a: {wide}):",
             *(f"    {line}" for line in body),
-            "    %r = arith.addf %a, %m : f32",
-            "    linalg.yield %r : f32",
+            f"    %r = arith.addf %a, %m : {wide}",
+            f"    linalg.yield %r : {wide}",
             f"  }} -> {total}",
         ]
-        after = ["%f = arith.addf %p, %q : f32", "%h = arith.maximumf %f, %zero : f32"]
+        after = [f"%f = arith.addf %p, %q : {wide}", f"%h = arith.maximumf %f, %zero : {wide}"]
         if not self.has_epilogue:
-            after = ["%h = arith.addf %p, %zero : f32"]
+            after = [f"%h = arith.addf %p, %zero : {wide}"]
         value = "%h"
-        if self.dtype != "f32":
+        if self.dtype != wide:
             after.append(f"%c = arith.truncf %h : f32 to {self.dtype}")
             value = "%c"
         lines += [
             f"  %y = linalg.generic {{indexing_maps = [{affine(outer, kept)}, {affine([*group, 'o'], kept)},",
             f"      {affine(outer, kept)}], iterator_types = [{', '.join(kinds)}]}}",
             f"      ins(%s, %e : {total}, {e}) outs(%o : {result}) {{",
-            f"  ^bb0(%p: f32, %q: f32, %a: {self.dtype}):",
+            f"  ^bb0(%p: {wide}, %q: {wide}, %a: {self.dtype}):",
             *(f"    {line}" for line in after),
             f"    linalg.yield {value} : {self.dtype}",
             f"  }} -> {result}",
@@ -155,7 +160,7 @@ class Convolution:
         arrays = [
             rng.standard_normal(shape).astype(TYPES[self.dtype]) for shape in (given, weights)
         ]
-        return [*arrays, rng.standard_normal(bias).astype(np.float32)]
+        return [*arrays, rng.standard_normal(bias).astype(TYPES[self.sum])]
 
     def sums(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
         """In fp64."""
@@ -170,7 +175,7 @@ class Convolution:
             x = x[:, None]
         edges = [(0, 0)] * 3 + [(self.pad, self.pad)] * spatial
         x = np.pad(x, edges)
-        total = np.zeros((self.batch, self.groups, w.shape[1], *self.size))
+        total = np.zeros((self.batch, self.groups, w.shape[1], *self.size), x.dtype)
         for tap in np.ndindex(*self.window):
             part = x[(slice(None),) * 3 + tuple(
                 slice(t * self.dilation, t * self.dilation + (n - 1) * self.stride + 1, self.stride)
@@ -186,10 +191,14 @@ class Convolution:
 
     def exact(self, given: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """The result in fp64, and how far it may be off, as of contractions."""
-        x, w, e = (np.asarray(a, np.float64) for a in given)
+        is_double = self.dtype == "f64"
+        exact = np.longdouble if is_double else np.float64
+        x, w, e = (np.asarray(a, exact) for a in given)
         total = self.sums(x, w)
         length = float(np.prod(w.shape[-1 - len(self.size) :]))
         each = length * 2.0**-22 + (2 * 2.0**-21 + 2.0**-22 if self.dtype == "f32" else 0)
+        if is_double:  # products are rounded, too
+            each = (length + 1) * 2.0**-53
         off = self.sums(abs(x), abs(w)) * each
         if self.has_epilogue:
             lead = e.ndim
@@ -198,8 +207,9 @@ class Convolution:
                 total + e.reshape(e.shape if self.is_channels_last else e.shape + inner), 0
             )
             assert lead == 1 + (self.groups > 1)
-        off = off + 2.0**-24 * abs(total)
-        return total, off + 2 * ROUNDING[self.dtype] * (abs(total) + off) + 2.0**-25
+        off = off + 2.0 ** (-53 if is_double else -24) * abs(total)
+        least = 0.0 if is_double else 2.0**-25  # subnormal numbers
+        return total, off + 2 * ROUNDING[self.dtype] * (abs(total) + off) + least
 
     def judge(self, given: list[np.ndarray], got: list[np.ndarray]) -> str:
         """What is wrong; empty where nothing is."""

@@ -29,6 +29,13 @@ TILED = {
     ),
     "points": Convolution((8, 8), (1, 1), channels=40, filters=48),
     "groups": Convolution((8, 8), (3, 3), channels=16, filters=32, groups=2),
+    "f64": Convolution((9, 10), (3, 3), pad=1, dtype="f64"),
+    "f64_channels_last": Convolution(
+        (7, 9), (3, 3), channels=24, filters=40, is_channels_last=True, pad=1, dtype="f64"
+    ),
+    "f64_groups": Convolution(
+        (8, 7), (3, 3), channels=10, filters=36, groups=2, stride=2, dtype="f64"
+    ),
     "bf16": Convolution((9, 10), (3, 3), channels=16, dtype="bf16"),
     "bf16_channels_last": Convolution(
         (6, 10), (3, 3), channels=16, filters=40, is_channels_last=True, dtype="bf16"
@@ -57,9 +64,10 @@ def test_tiled(name: str, chip: str) -> None:
 
 
 @pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("dtypes", [("f32", "bf16", "f16"), ("f64",)])
 @pytest.mark.parametrize("seed", range(12))
-def test_random(seed: int, chip: str) -> None:
-    program = draw(seed)
+def test_random(seed: int, dtypes: tuple[str, ...], chip: str) -> None:
+    program = draw(seed, dtypes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scalar kernels of odd shapes spill
         exe = redfuse.compile(program.program(), target=f"cuda:{chip}", options={"cache": False})
