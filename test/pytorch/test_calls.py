@@ -41,6 +41,28 @@ def test_keywords_containers_and_none() -> None:
         exe(x, a, scale=2.0, mask=None)
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: torch.max(x, 1),
+        lambda x: Pair(x + 1, x * 2),
+        lambda x: [x + 1, x * 2],
+        lambda x: [x + 1, [x * 2]],
+        lambda x: (x + 1, [x * 2]),
+        lambda x: [torch.topk(x, 2), x + 1],
+    ],
+)
+def test_lists_of_results(program: Any) -> None:
+    """Those of tensors alone are put together by themselves, others by PyTorch's trees."""
+    x = torch.randn(3, 5)
+    got, expected = compiled(program, (x,))(x), program(x)
+    assert torch.utils._pytree.tree_structure(got) == torch.utils._pytree.tree_structure(expected)
+    assert type(got) is type(expected)
+    torch.testing.assert_close(
+        torch.utils._pytree.tree_leaves(got), torch.utils._pytree.tree_leaves(expected)
+    )
+
+
 class Counting(torch.nn.Module):
     """Writes to a buffer."""
 

@@ -65,7 +65,8 @@ class Interface:
             )
         made = invoke(self._signed(given), self._signed_out(out), stream)
         made = list(made) if isinstance(made, (tuple, list)) else [made]
-        made = [self._unsigned(x, kind) for x, kind in zip(made, self.results, strict=True)]
+        if not self._unsigned_types.isdisjoint(self.results):
+            made = [self._unsigned(x, kind) for x, kind in zip(made, self.results, strict=True)]
         if not any(_is_torch(x) for x in given):
             made = [_as_torch(x) for x in made]
         for place, value in zip(self.writes, made, strict=False):
@@ -115,14 +116,18 @@ class Interface:
                 )
         return [*made, *(get() for get in self.bound)]
 
+    @functools.cached_property
+    def _unsigned_types(self) -> frozenset[str]:
+        return frozenset(UNSIGNED) & {*self.types, *self.results}
+
     def _signed(self, values: list[Any]) -> list[Any]:
-        if not set(UNSIGNED) & set(self.types) or len(values) != len(self.types):
+        if not self._unsigned_types or len(values) != len(self.types):
             return values
         return [_as_type(x, kind, UNSIGNED[kind]) if kind in UNSIGNED else x
                 for x, kind in zip(values, self.types, strict=True)]  # fmt: skip
 
     def _signed_out(self, out: Any) -> Any:
-        if out is None or not set(UNSIGNED) & set(self.results):
+        if out is None or self._unsigned_types.isdisjoint(self.results):
             return out
         whole = list(out) if isinstance(out, (list, tuple)) else [out]
         made = [_as_type(x, kind, UNSIGNED[kind]) if kind in UNSIGNED else x

@@ -32,8 +32,25 @@ def flatten(results: Any) -> tuple[tuple[Any, ...], Rebuild | None]:
         raise UnsupportedError("the PyTorch program returns no tensor")
     count = spec.num_leaves
     expected = pytree.tree_structure((0,) * count if count > 1 else 0)
-    is_plain = spec == expected and all(make is next for make in made)
-    return tuple(tensors), None if is_plain else rebuild
+    is_flat = all(make is next for make in made)
+    if is_flat and spec == expected:
+        return tuple(tensors), None
+    return tuple(tensors), (is_flat and _of_list(results)) or rebuild
+
+
+def _of_list(results: Any) -> Rebuild | None:
+    """What makes a list or a named tuple of tensors alone, faster than PyTorch's trees do."""
+    import torch
+
+    kind = type(results)
+    if not isinstance(results, (list, tuple)) or not all(
+        isinstance(x, torch.Tensor) for x in results
+    ):
+        return None
+    # torch.return_types' are made of an iterator, as lists are.
+    if kind is list or hasattr(kind, "n_sequence_fields"):
+        return kind
+    return getattr(kind, "_make", None)
 
 
 def _leaf(value: Any, place: str, tensors: list[Any], around: tuple[Any, ...]) -> Rebuild:
