@@ -99,9 +99,10 @@ inline constexpr int64_t kMostElementsBeside = 8;
 /// Estimated.
 inline constexpr unsigned kMostParts = 8;
 /// Updates of a scatter from which on they are sorted by their places, rather than one made
-/// after another; and those of a chunk, after each of which a thread waits for memory.
-/// Estimated.
-inline constexpr int64_t kLeastGroupedUpdates = 256, kUpdateChunk = 64;
+/// after another; those of a chunk, which a thread combines; and of these those for which
+/// it waits together. Estimated.
+inline constexpr int64_t kLeastGroupedUpdates = 256, kUpdateChunk = 64,
+                         kUpdatesReadAhead = 8;
 /// Updates of a scatter up to which one after another is made, by one launch; and up to which
 /// each is compared with those behind it, to find the last of a place; and those of a place
 /// on an average, above which atomics wait for one another for longer than a sort takes.

@@ -32,6 +32,7 @@ using redfuse::kLeastGroupedUpdates;
 using redfuse::kMostUpdatesOfPlace;
 using redfuse::kUpdateChunk;
 using redfuse::kUpdatesInTurn;
+using redfuse::kUpdatesReadAhead;
 using redfuse::Reducer;
 using redfuse::tm_tensor::ScatterOp;
 
@@ -268,17 +269,34 @@ Value Grouping::readUpdate(Value at, Value column) {
                            read(updates, {readIndex(order, at), column}));
 }
 
+/// Several updates are read before the first is combined: each waits for its number, and
+/// both for memory.
 Value Grouping::fold(Value older, Value low, Value high, Value column) {
-  auto loop = scf::ForOp::create(
-      b, loc, low, high, number(1), ValueRange(older),
-      [&](OpBuilder &inner, Location, Value at, ValueRange carried) {
-        OpBuilder::InsertionGuard guard(b);
-        b.restoreInsertionPoint(inner.saveInsertionPoint());
-        Value made =
-            combination.combine(b, loc, carried[0], readUpdate(at, column));
-        scf::YieldOp::create(b, loc, made);
-      });
-  return loop.getResult(0);
+  auto loopOver = [&](Value from, Value to, int64_t step, Value start) {
+    auto loop = scf::ForOp::create(
+        b, loc, from, to, number(step), ValueRange(start),
+        [&](OpBuilder &inner, Location, Value at, ValueRange carried) {
+          OpBuilder::InsertionGuard guard(b);
+          b.restoreInsertionPoint(inner.saveInsertionPoint());
+          SmallVector<Value> read;
+          for (int64_t i = 0; i < step; ++i)
+            read.push_back(readUpdate(
+                b.createOrFold<arith::AddIOp>(loc, at, number(i)), column));
+          Value made = carried[0];
+          for (Value update : read)
+            made = combination.combine(b, loc, made, update);
+          scf::YieldOp::create(b, loc, made);
+        });
+    return loop.getResult(0);
+  };
+  Value length = arith::SubIOp::create(
+      b, loc, arith::MaxUIOp::create(b, loc, low, high), low);
+  Value rest =
+      arith::RemUIOp::create(b, loc, length, number(kUpdatesReadAhead));
+  Value middle = arith::AddIOp::create(
+      b, loc, low, arith::SubIOp::create(b, loc, length, rest));
+  return loopOver(middle, high, 1,
+                  loopOver(low, middle, kUpdatesReadAhead, older));
 }
 
 /// What each chunk begins with, if that is of a place that began before.
