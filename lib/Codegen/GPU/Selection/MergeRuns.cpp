@@ -1,8 +1,9 @@
 //===- MergeRuns.cpp - rows that no block holds, sorted by merging --------===//
 //
 // Blocks sort pieces of rows, runs, into a workspace. Each further launch makes runs of
-// twice the length of pairs of runs: every thread finds, by a binary search, where in
-// both its words begin, and merges some. The last launch stores what is asked for.
+// twice the length of pairs of runs: every block finds, by binary searches, where in
+// both its words begin and end, and merges them in shared memory, where every thread does
+// the same for a few. The last launch stores what is asked for.
 //
 //===----------------------------------------------------------------------===//
 #include "Tuning.h"
@@ -112,74 +113,160 @@ static Value emitSearch(RowKernel &kernel, Value count, Value firstLength,
   return loop.getResult(0);
 }
 
-/// `more`: the workspace, where the runs are, where those of twice their length go,
-/// and their length.
-static void emitMerge(RowKernel &kernel) {
-  OpBuilder &b = kernel.b;
-  Location loc = kernel.loc;
-  SelectionOps &ops = kernel.ops;
-  WorkRows source{kernel, kernel.more[0], kernel.more[1]},
-      target{kernel, kernel.more[0], kernel.more[2]};
+namespace {
+/// A block's part of a pair of runs, merged in shared memory: threads search and pick words
+/// in any order, and global memory is read and written a row of neighbours at a time.
+/// `more`: the workspace, where the runs are, where those of twice their length go, and
+/// their length.
+class BlockMerge {
+public:
+  explicit BlockMerge(RowKernel &kernel)
+      : kernel(kernel), b(kernel.b), loc(kernel.loc), ops(kernel.ops),
+        source{kernel, kernel.more[0], kernel.more[1]},
+        target{kernel, kernel.more[0], kernel.more[2]},
+        words(kernel.shareWords(0)),
+        bounds(kernel.shareCounter((kBlockWords + kMergeThreads) *
+                                   kernel.words.getBytes())) {}
+
+  static constexpr int64_t kBlockWords = kMergedWords * kMergeThreads;
+  static int64_t sharedBytes(int64_t wordBytes) {
+    return (kBlockWords + kMergeThreads) * wordBytes + 8;
+  }
+  void emit();
+
+private:
+  /// Where words are read and written by neighbouring threads, each thread's own have a
+  /// gap behind them: else lanes would meet in the banks.
+  Value gapped(Value at) {
+    return ops.add(at, arith::ShRUIOp::create(
+                           b, loc, at, ops.i32(llvm::Log2_64(kMergedWords))));
+  }
+  void findPart(Value row, Value part);
+  void load();
+  SmallVector<Value> merge();
+  void store(ArrayRef<Value> merged);
+
+  RowKernel &kernel;
+  OpBuilder &b;
+  Location loc;
+  SelectionOps &ops;
+  WorkRows source, target;
+  Value words, bounds;
+  /// Where the block's words of the first run and of the second begin, how many of the
+  /// block's are the first's, and where the result goes.
+  Value first, second, firstWords, place;
+};
+} // namespace
+
+/// Where the block's part of both runs begins and ends.
+void BlockMerge::findPart(Value row, Value part) {
   Value width =
       arith::IndexCastUIOp::create(b, loc, b.getI32Type(), kernel.more[3]);
   Value length = source.paddedLength();
-  Value parts = arith::DivUIOp::create(b, loc, length,
-                                       ops.i32(kMergedWords * kMergeThreads));
-  auto [row, part] = divideBlock(kernel, parts);
-  Value number = ops.add(ops.mul(part, kMergeThreads), kernel.thread);
-  Value at = ops.mul(number, kMergedWords);
-  // The pair of runs from `pair` on.
+  Value at = ops.mul(part, kBlockWords);
+  // The pair of runs from `pair` on, of which runs are whole parts.
   Value both = arith::ShLIOp::create(b, loc, width, ops.i32(1));
-  Value count = arith::RemUIOp::create(b, loc, at, both);
-  Value pair = ops.sub(at, count);
+  Value begin = arith::RemUIOp::create(b, loc, at, both);
+  Value pair = ops.sub(at, begin);
   Value left = ops.sub(length, pair);
   Value firstLength = ops.least(width, left);
   Value secondLength = ops.least(width, ops.sub(left, firstLength));
-  Value first = source.placeOf(row, pair);
-  Value second = arith::AddIOp::create(b, loc, first, ops.index(firstLength));
-  auto loadAt = [&](Value start, Value i) {
-    return source.load(arith::AddIOp::create(b, loc, start, ops.index(i)));
+  Value start = source.placeOf(row, pair);
+  Value startOfSecond =
+      arith::AddIOp::create(b, loc, start, ops.index(firstLength));
+  auto loadAt = [&](Value from, Value i) {
+    return source.load(arith::AddIOp::create(b, loc, from, ops.index(i)));
   };
+  // A thread for either end.
+  Value isEnd = ops.less(ops.i32(0), kernel.thread);
+  Value count =
+      ops.add(begin, ops.select(isEnd, ops.i32(kBlockWords), ops.i32(0)));
+  ops.when(ops.less(kernel.thread, ops.i32(2)), [&] {
+    Value ofFirst = emitSearch(
+        kernel, count, firstLength, secondLength,
+        [&](Value i) { return loadAt(start, i); },
+        [&](Value i) { return loadAt(startOfSecond, i); });
+    ops.store(bounds, kernel.thread, ofFirst);
+  });
+  ops.barrier();
+  Value from = ops.load(bounds, ops.i32(0)), to = ops.load(bounds, ops.i32(1));
+  firstWords = ops.sub(to, from);
+  first = arith::AddIOp::create(b, loc, start, ops.index(from));
+  second = arith::AddIOp::create(b, loc, startOfSecond,
+                                 ops.index(ops.sub(begin, from)));
+  place = target.placeOf(row, at);
+}
+
+/// The first run's words, then the second's.
+void BlockMerge::load() {
+  SmallVector<Value> loaded;
+  for (int64_t i = 0; i < kMergedWords; ++i) {
+    Value at = ops.add(kernel.thread, ops.i32(i * kMergeThreads));
+    Value isFirst = ops.less(at, firstWords);
+    Value from = ops.select(isFirst, first, second);
+    Value offset = ops.select(isFirst, at, ops.sub(at, firstWords));
+    loaded.push_back(source.load(
+        arith::AddIOp::create(b, loc, from, ops.index(offset)).getResult()));
+  }
+  for (auto [i, word] : llvm::enumerate(loaded))
+    ops.store(words, ops.add(kernel.thread, ops.i32(i * kMergeThreads)), word);
+  ops.barrier();
+}
+
+SmallVector<Value> BlockMerge::merge() {
+  Value secondWords = ops.sub(ops.i32(kBlockWords), firstWords);
+  Value at = ops.mul(kernel.thread, kMergedWords);
+  auto loadAt = [&](Value i) { return ops.load(words, i); };
   Value i = emitSearch(
-      kernel, count, firstLength, secondLength,
-      [&](Value k) { return loadAt(first, k); },
-      [&](Value k) { return loadAt(second, k); });
-  Value j = ops.sub(count, i);
-  // Beyond the end of a run there is something: the other run, or the place itself.
-  auto loadUpTo = [&](Value start, Value k, Value end) {
-    Value isThere = ops.less(k, end);
-    Value word = loadAt(start, ops.select(isThere, k, ops.i32(0)));
-    return word;
-  };
-  Value hasSecond = ops.less(ops.i32(0), secondLength);
-  Value safeSecond = ops.select(hasSecond, second, first);
-  Value mine = loadUpTo(first, i, firstLength),
-        other = loadUpTo(safeSecond, j, secondLength);
-  Value place = target.placeOf(row, at);
+      kernel, at, firstWords, secondWords, loadAt,
+      [&](Value k) { return loadAt(ops.add(firstWords, k)); });
+  Value j = ops.add(firstWords, ops.sub(at, i));
+  // Beyond the end of a run there is the other one, or the last word.
+  Value last = ops.i32(kBlockWords - 1);
+  Value mine = loadAt(ops.least(i, last)), other = loadAt(ops.least(j, last));
+  SmallVector<Value> merged;
   for (int64_t step = 0; step < kMergedWords; ++step) {
     Value isBefore =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, mine, other);
+    Value isOver = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, j,
+                                         ops.i32(kBlockWords));
     Value takes =
-        ops.select(ops.less(i, firstLength),
-                   arith::OrIOp::create(
-                       b, loc, isBefore,
-                       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
-                                             j, secondLength)),
-                   arith::ConstantIntOp::create(b, loc, b.getI1Type(), 0));
-    Value to = arith::AddIOp::create(
-        b, loc, place, arith::ConstantIndexOp::create(b, loc, step));
-    target.store(to, ops.select(takes, mine, other));
+        ops.bitAnd(ops.less(i, firstWords),
+                   arith::OrIOp::create(b, loc, isBefore, isOver).getResult());
+    merged.push_back(ops.select(takes, mine, other));
     if (step + 1 == kMergedWords)
       break;
     i = ops.select(takes, ops.add(i, ops.i32(1)), i);
     j = ops.select(takes, j, ops.add(j, ops.i32(1)));
     // One of both runs has another first word now.
-    Value start = ops.select(takes, first, safeSecond);
-    Value next = loadUpTo(start, ops.select(takes, i, j),
-                          ops.select(takes, firstLength, secondLength));
+    Value next = loadAt(ops.least(ops.select(takes, i, j), last));
     mine = ops.select(takes, next, mine);
     other = ops.select(takes, other, next);
   }
+  return merged;
+}
+
+void BlockMerge::store(ArrayRef<Value> merged) {
+  // All have read what they merge.
+  ops.barrier();
+  Value own = ops.mul(kernel.thread, kMergedWords + 1);
+  for (auto [i, word] : llvm::enumerate(merged))
+    ops.store(words, ops.add(own, ops.i32(i)), word);
+  ops.barrier();
+  for (int64_t i = 0; i < kMergedWords; ++i) {
+    Value at = ops.add(kernel.thread, ops.i32(i * kMergeThreads));
+    target.store(arith::AddIOp::create(b, loc, place, ops.index(at)),
+                 ops.load(words, gapped(at)));
+  }
+}
+
+void BlockMerge::emit() {
+  Value parts = arith::DivUIOp::create(b, loc, source.paddedLength(),
+                                       ops.i32(kBlockWords));
+  auto [row, part] = divideBlock(kernel, parts);
+  findPart(row, part);
+  load();
+  store(merge());
 }
 
 static void emitRanks(RowKernel &kernel, int64_t from) {
@@ -245,14 +332,14 @@ void redfuse::generateMergeRuns(SelectOp op, const OrderedWords &words,
   Value width = merge->getArgument(0), source = merge->getArgument(1);
   Value target = arith::SubIOp::create(host, loc, total, source);
   Value blocks = multiply(multiply(rows, runs),
-                          index(kRunWords / (kMergedWords * kMergeThreads)));
+                          index(kRunWords / BlockMerge::kBlockWords));
   Value twice = multiply(width, index(2));
   auto yield = scf::YieldOp::create(host, loc, ValueRange{twice, target});
   {
     RowKernel kernel(op, words, device, (name + "_merge").str(), kMergeThreads,
                      {workspace, source, target, width});
-    emitMerge(kernel);
-    kernel.launch(blocks, 0, yield);
+    BlockMerge(kernel).emit();
+    kernel.launch(blocks, BlockMerge::sharedBytes(words.getBytes()), yield);
   }
   {
     RowKernel kernel(op, words, device, (name + "_ranks").str(), kMergeThreads,
