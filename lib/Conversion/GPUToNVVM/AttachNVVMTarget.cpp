@@ -13,6 +13,12 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
+/// How NVIDIA's GPUs align what has no alignment of its own. Without it, code is made for
+/// LLVM's default, where integers of 64 bits are at multiples of 4 bytes: they would be
+/// moved by halves.
+static constexpr StringLiteral kDataLayout =
+    "e-i64:64-i128:128-v16:16-v32:32-n16:32:64";
+
 /// The first PTX version with products of 8-bit floats (CUDA 12.4).
 static constexpr unsigned kFloat8Ptx = 84;
 
@@ -60,6 +66,8 @@ struct AttachNVVMTarget
     module.setTargetsAttr(b.getArrayAttr(b.getAttr<NVVM::NVVMTargetAttr>(
         most, "nvptx64-nvidia-cuda", (*chip)->name,
         "+ptx" + std::to_string(ptx))));
+    module->setAttr(LLVM::LLVMDialect::getDataLayoutAttrName(),
+                    b.getStringAttr(kDataLayout));
   }
 };
 } // namespace

@@ -6,7 +6,7 @@
 // NONE: expected 'redfuse.target' on the module to name a chip (sm_80, {{.*}}): redfuse-attach-target=chip=... puts it there
 
 // The level is that of the option.
-// SM80: gpu.module @plain [#nvvm.target<chip = "sm_80", features = "+ptx80">]
+// SM80: gpu.module @plain [#nvvm.target<chip = "sm_80", features = "+ptx80">] attributes {llvm.data_layout = "{{.*}}-i64:64-{{.*}}"}
 // SM90A: gpu.module @plain [#nvvm.target<O = 3, chip = "sm_90a", features = "+ptx81">]
 gpu.module @plain {
   gpu.func @k(%x: memref<8xf16>) kernel { gpu.return }
@@ -20,7 +20,7 @@ gpu.module @small {
 }
 
 // Or a lower level, which the module asks for.
-// SM80: gpu.module @some [#nvvm.target<O = 1, chip = "sm_80", features = "+ptx80">] {
-// LOW: gpu.module @some [#nvvm.target<O = 0, chip = "sm_90a", features = "+ptx81">] {
+// SM80: gpu.module @some [#nvvm.target<O = 1, chip = "sm_80", features = "+ptx80">] attributes {llvm.data_layout = "{{.*}}"} {
+// LOW: gpu.module @some [#nvvm.target<O = 0, chip = "sm_90a", features = "+ptx81">] attributes {llvm.data_layout = "{{.*}}"} {
 gpu.module @some attributes {redfuse.most_opt_level = 1 : i64} {
 }
