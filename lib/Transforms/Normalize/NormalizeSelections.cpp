@@ -347,14 +347,14 @@ findRanks(SortOp sort, SmallVectorImpl<tensor::ExtractSliceOp> &slices) {
           slice.getType().getRank() != type.getRank())
         return std::nullopt;
       for (int64_t d = 0; d < type.getRank(); ++d) {
-        int64_t offset = slice.getStaticOffset(d),
-                size = slice.getStaticSize(d);
+        int64_t offset = slice.getStaticOffsets()[d],
+                size = slice.getStaticSizes()[d];
         if (ShapedType::isDynamic(offset) || ShapedType::isDynamic(size))
           return std::nullopt;
         if (d != dimension && (offset != 0 || size != type.getDimSize(d)))
           return std::nullopt;
       }
-      int64_t from = slice.getStaticOffset(dimension);
+      int64_t from = slice.getStaticOffsets()[dimension];
       OpFoldResult count = slice.getMixedSizes()[dimension];
       if (ranks && (ranks->from != from || ranks->count != count))
         return std::nullopt;

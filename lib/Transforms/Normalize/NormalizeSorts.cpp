@@ -38,7 +38,9 @@ LogicalResult collectHeads(OpResult result, int64_t dimension, OpFoldResult &k,
       return failure();
     for (auto [dim, size] : llvm::enumerate(slice.getMixedSizes())) {
       if (static_cast<int64_t>(dim) == dimension) {
-        if (k && !isEqualConstantIntOrValue(k, size))
+        // Of an open number it may be the whole row.
+        if (!getConstantIntValue(size) ||
+            (k && !isEqualConstantIntOrValue(k, size)))
           return failure();
         k = size;
         continue;

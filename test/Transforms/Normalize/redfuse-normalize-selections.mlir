@@ -115,3 +115,19 @@ func.func @strict(%x: tensor<9xf32>) -> tensor<9xf32> {
   } -> tensor<9xf32>
   return %s : tensor<9xf32>
 }
+
+// A slice of an open number: all is ordered, and cut behind it.
+// CHECK-LABEL: func.func @opened
+// CHECK: %[[S:.+]] = redfuse.select ins(%{{.*}} : tensor<9xf32>) values(%{{.*}} : tensor<9xf32>) -> tensor<9xf32>
+// CHECK: tensor.extract_slice %[[S]][0]
+func.func @opened(%x: tensor<9xf32>, %k: index) -> tensor<?xf32> {
+  %s = tm_tensor.sort dimension(0) outs(%x : tensor<9xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %o = arith.cmpf ole, %a, %b : f32
+    %u = arith.cmpf uno, %b, %b : f32
+    %r = arith.ori %o, %u : i1
+    tm_tensor.yield %r : i1
+  } -> tensor<9xf32>
+  %w = tensor.extract_slice %s[0] [%k] [1] : tensor<9xf32> to tensor<?xf32>
+  return %w : tensor<?xf32>
+}

@@ -32,13 +32,26 @@ func.func @values_and_positions(%x: tensor<?x7xf32>) -> (tensor<?x3xf32>, tensor
   return %v, %w : tensor<?x3xf32>, tensor<?x3xi64>
 }
 
-// Indices that are not positions are carried along; k may be dynamic.
+// Indices that are not positions are carried along.
 // CHECK-LABEL: func.func @carried
 // CHECK-SAME: %[[X:[^:]+]]: tensor<9xi32>, %[[I:[^:]+]]: tensor<9xi32>
 // CHECK: tm_tensor.topk dimension(0) ins(%[[X]], %[[I]] :
-// CHECK-SAME: outs({{.*}} : tensor<?xi32>, tensor<?xi32>)
+// CHECK-SAME: outs({{.*}} : tensor<2xi32>, tensor<2xi32>)
 // CHECK: arith.cmpi sge
-func.func @carried(%x: tensor<9xi32>, %i: tensor<9xi32>, %k: index) -> tensor<?xi32> {
+func.func @carried(%x: tensor<9xi32>, %i: tensor<9xi32>) -> tensor<2xi32> {
+  %s:2 = tm_tensor.sort dimension(0) outs(%x, %i : tensor<9xi32>, tensor<9xi32>) {
+  ^bb0(%a: i32, %b: i32, %c: i32, %d: i32):
+    %o = arith.cmpi slt, %a, %b : i32
+    tm_tensor.yield %o : i1
+  } -> tensor<9xi32>, tensor<9xi32>
+  %w = tensor.extract_slice %s#1[0] [2] [1] : tensor<9xi32> to tensor<2xi32>
+  return %w : tensor<2xi32>
+}
+
+// An open number of them may be all: it stays a sort.
+// CHECK-LABEL: func.func @opened
+// CHECK: tm_tensor.sort
+func.func @opened(%x: tensor<9xi32>, %i: tensor<9xi32>, %k: index) -> tensor<?xi32> {
   %s:2 = tm_tensor.sort dimension(0) outs(%x, %i : tensor<9xi32>, tensor<9xi32>) {
   ^bb0(%a: i32, %b: i32, %c: i32, %d: i32):
     %o = arith.cmpi slt, %a, %b : i32
