@@ -217,9 +217,8 @@ SmallVector<Value> BlockMerge::merge() {
   Value secondWords = ops.sub(ops.i32(kBlockWords), firstWords);
   Value at = ops.mul(kernel.thread, kMergedWords);
   auto loadAt = [&](Value i) { return ops.load(words, i); };
-  Value i = emitSearch(
-      kernel, at, firstWords, secondWords, loadAt,
-      [&](Value k) { return loadAt(ops.add(firstWords, k)); });
+  Value i = emitSearch(kernel, at, firstWords, secondWords, loadAt,
+                       [&](Value k) { return loadAt(ops.add(firstWords, k)); });
   Value j = ops.add(firstWords, ops.sub(at, i));
   // Beyond the end of a run there is the other one, or the last word.
   Value last = ops.i32(kBlockWords - 1);
