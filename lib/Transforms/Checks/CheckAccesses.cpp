@@ -76,6 +76,7 @@ private:
   void check(linalg::UnPackOp op);
   void check(bufferization::MaterializeInDestinationOp op);
   void check(tm_tensor::ScatterOp op);
+  void replaceNegative(Operation *op, unsigned operand);
   void checkSlice(OffsetSizeAndStrideOpInterface op, Value whole);
   void checkStep(Operation *op, const Extent &whole, const Extent &offset,
                  const Extent &size, const Extent &stride, unsigned dim);
@@ -201,6 +202,8 @@ void Checker::check(tensor::ExpandShapeOp op) {
                        "the extents made of dim " + Twine(dim) +
                            " have another product than it");
   }
+  for (OpOperand &operand : op.getOutputShapeMutable())
+    replaceNegative(op, operand.getOperandNumber());
 }
 
 void Checker::check(tensor::PadOp op) {
@@ -294,6 +297,17 @@ void Checker::checkStep(Operation *op, const Extent &whole,
       "dim " + Twine(dim) + " reaches outside the tensor");
 }
 
+/// An offset or extent that is always negative is never reached (the check in front of it
+/// fails), or is where a slice of nothing begins. Later passes would make it an extent of
+/// a type or a static offset, which may not be.
+void Checker::replaceNegative(Operation *op, unsigned operand) {
+  Extent number = getExtentOf(OpFoldResult(op->getOperand(operand)));
+  if (!checks.ranges.isNonNegative(-1 - *checks.ranges.getExpr(number)))
+    return;
+  OpBuilder b(op);
+  op->setOperand(operand, arith::ConstantIndexOp::create(b, op->getLoc(), 0));
+}
+
 void Checker::checkSlice(OffsetSizeAndStrideOpInterface op, Value whole) {
   SmallVector<OpFoldResult> offsets = op.getMixedOffsets(),
                             sizes = op.getMixedSizes(),
@@ -301,21 +315,11 @@ void Checker::checkSlice(OffsetSizeAndStrideOpInterface op, Value whole) {
   for (unsigned d = 0; d < offsets.size(); ++d)
     checkStep(op, AccessChecks::extentOf(whole, d), getExtentOf(offsets[d]),
               getExtentOf(sizes[d]), getExtentOf(strides[d]), d);
-  // What is always negative is never reached (the check in front of it fails), or is
-  // where a slice of nothing begins. Later passes would make it an extent of a type or
-  // a static offset, which may not be.
-  auto replaceNegative = [&](OpFoldResult number, unsigned operand) {
-    AffineExpr expr = *checks.ranges.getExpr(getExtentOf(number));
-    if (!checks.ranges.isNonNegative(-1 - expr))
-      return;
-    OpBuilder b(op);
-    op->setOperand(operand, arith::ConstantIndexOp::create(b, op->getLoc(), 0));
-  };
   for (unsigned d = 0; d < sizes.size(); ++d) {
     if (isa<Value>(offsets[d]))
-      replaceNegative(offsets[d], op.getIndexOfDynamicOffset(d));
+      replaceNegative(op, op.getIndexOfDynamicOffset(d));
     if (isa<Value>(sizes[d]))
-      replaceNegative(sizes[d], op.getIndexOfDynamicSize(d));
+      replaceNegative(op, op.getIndexOfDynamicSize(d));
   }
 }
 

@@ -337,3 +337,21 @@ func.func @negative_in_a_branch(%take: i1) -> tensor<?x4294967296xf32> {
   }
   return %r : tensor<?x4294967296xf32>
 }
+
+// An extent that is always negative, whatever the argument is: the check fails, and nothing makes
+// a type of it.
+// CHECK-LABEL: func.func @expanded
+// CHECK-SAME: (%[[X:.*]]: tensor<?x?xf32>, %{{.*}}: index)
+// CHECK: "{{.*}}tensor.expand_shape: negative extent"
+// CHECK: tensor.expand_shape %[[X]] {{.*}} output_shape [%{{.*}}, 3, %c0{{.*}}]
+func.func @expanded(%x: tensor<?x?xf32>, %n: index) -> tensor<?x3x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c5 = arith.constant 5 : index
+  %minus = arith.constant -104 : index
+  %rows = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %least = arith.maxsi %n, %c0 : index
+  %most = arith.minsi %least, %c5 : index
+  %less = arith.addi %most, %minus : index
+  %r = tensor.expand_shape %x [[0], [1, 2]] output_shape [%rows, 3, %less] : tensor<?x?xf32> into tensor<?x3x?xf32>
+  return %r : tensor<?x3x?xf32>
+}
