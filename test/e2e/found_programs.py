@@ -189,6 +189,10 @@ def _slice_at_negative() -> list[Case]:
     return [Case((normal(m, 2),), FAILS) for m in (1, 2, 3, 7)]
 
 
+def _expand_below_nothing() -> list[Case]:
+    return [Case((normal(4, 6), n), FAILS) for n in (-1, 0, 5, 200)]
+
+
 def _least_index() -> list[Case]:
     x = normal(4, 6)
     return [Case((x, False), (np.full((2, 2), 2, np.float32),)), Case((x, True), FAILS)]
@@ -353,6 +357,7 @@ FOUND = {
     "dead_that_asserts": Found(_dead_that_asserts),
     "divided_by_nothing": Found(refused="MLIR's parser does not survive this program"),
     "empty_assertion": Found(_empty_assertion),
+    "expand_below_nothing": Found(_expand_below_nothing),
     "extract_oob": Found(_extract),
     "gather_clamp": Found(_gather),
     "i2_store_abort": Found(_two_bits),
