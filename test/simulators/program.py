@@ -31,9 +31,9 @@ class Instruction:
         self.text, self.line = text, line
         self.negated, self.guard = match[1] == "!", match[2]
         self.op, *self.words = match[3].replace("::", ".").split(".")
-        # The type comes last but for a mode (prmt.b32.f4e).
-        types = [word for word in self.words if is_type(word)]
-        self.kind = (types or self.words or [""])[-1]
+        # The type comes last but for a mode of prmt.
+        types = self.words[:-1] if self.words[-1:] == ["f4e"] else self.words
+        self.kind = types[-1] if types else ""
         self.operands = re.findall(r"\{[^}]*\}|\[[^]]*\]|[^,\s{}\[\]]+", match[4])
         inside = self.operands if self.op in ("st", "bra") else self.operands[1:]
         self.sources = frozenset(re.findall(r"%[a-z]+\d+", " ".join([self.guard or "", *inside])))
