@@ -188,10 +188,10 @@ def LowerScatters : Pass<"redfuse-lower-scatters", "mlir::ModuleOp"> {
 
     ```mlir
     func.func @f(%u: memref<8x1xi32>, %p: memref<8xi32>, %d: memref<64x1xi32>) {
+      %c64 = arith.constant 64 : index
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %c8 = arith.constant 8 : index
-      %c64 = arith.constant 64 : index
       scf.for %k = %c0 to %c8 step %c1 {
         scf.for %c = %c0 to %c1 step %c1 {
           %place = memref.load %p[%k] : memref<8xi32>
