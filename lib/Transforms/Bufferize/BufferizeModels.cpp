@@ -69,6 +69,20 @@ struct LaunchModel
   }
 };
 
+/// Of all operands.
+static LogicalResult getBuffers(Operation *op, RewriterBase &rewriter,
+                                const BufferizationOptions &options,
+                                BufferizationState &state,
+                                SmallVectorImpl<Value> &buffers) {
+  for (Value v : op->getOperands()) {
+    FailureOr<Value> buffer = getBuffer(rewriter, v, options, state);
+    if (failed(buffer))
+      return failure();
+    buffers.push_back(*buffer);
+  }
+  return success();
+}
+
 /// A row has ranks enough, or what is left of its destination is of no account.
 struct SelectModel
     : public DstBufferizableOpInterfaceExternalModel<SelectModel, SelectOp> {
@@ -91,12 +105,8 @@ struct SelectModel
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(op);
     SmallVector<Value> buffers;
-    for (Value v : op->getOperands()) {
-      FailureOr<Value> buffer = getBuffer(rewriter, v, options, state);
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
+    if (failed(getBuffers(op, rewriter, options, state, buffers)))
+      return failure();
     bool hasValues = bool(select.getValues());
     SelectOp::create(rewriter, op->getLoc(), TypeRange{}, buffers[0],
                      hasValues ? buffers[1] : Value(),
@@ -129,12 +139,8 @@ struct ScatterModel
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(op);
     SmallVector<Value> buffers;
-    for (Value v : op->getOperands()) {
-      FailureOr<Value> buffer = getBuffer(rewriter, v, options, state);
-      if (failed(buffer))
-        return failure();
-      buffers.push_back(*buffer);
-    }
+    if (failed(getBuffers(op, rewriter, options, state, buffers)))
+      return failure();
     ScatterOp::create(rewriter, op->getLoc(), Type(), scatter.getReducerAttr(),
                       buffers[0], buffers[1], buffers[2]);
     replaceOpWithBufferizedValues(rewriter, op, buffers[2]);
