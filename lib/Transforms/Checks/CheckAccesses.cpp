@@ -9,6 +9,7 @@
 #include "AccessChecks.h"
 #include "WindowChecks.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Dialect/Redfuse/IR/Selection.h"
 #include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 #include "redfuse/Dialect/TMTensor/IR/TMTensor.h"
 #include "redfuse/Transforms/Passes.h"
@@ -76,6 +77,8 @@ private:
   void check(linalg::UnPackOp op);
   void check(bufferization::MaterializeInDestinationOp op);
   void check(tm_tensor::ScatterOp op);
+  void check(SelectOp op);
+  void check(redfuse::ScatterOp op);
   void replaceNegative(Operation *op, unsigned operand);
   void checkSlice(OffsetSizeAndStrideOpInterface op, Value whole);
   void checkStep(Operation *op, const Extent &whole, const Extent &offset,
@@ -468,6 +471,23 @@ void Checker::check(bufferization::MaterializeInDestinationOp op) {
 }
 
 /// Slices fit into the dims of the output that no position speaks of.
+void Checker::check(SelectOp op) {
+  for (Value destination : op.getDpsInits())
+    for (int64_t d = 0; d + 1 < typeOfTensor(destination).getRank(); ++d)
+      checks.requireEqual(op, AccessChecks::extentOf(destination, d),
+                          AccessChecks::extentOf(op.getInput(), d),
+                          "dim " + Twine(d) + " is not that of the input");
+}
+
+void Checker::check(redfuse::ScatterOp op) {
+  checks.requireEqual(op, AccessChecks::extentOf(op.getPlaces(), 0),
+                      AccessChecks::extentOf(op.getUpdates(), 0),
+                      "expected a place for each update");
+  checks.requireEqual(op, AccessChecks::extentOf(op.getDestination(), 1),
+                      AccessChecks::extentOf(op.getUpdates(), 1),
+                      "updates are no rows of the destination");
+}
+
 void Checker::check(tm_tensor::ScatterOp op) {
   Value updates = op.getInputs()[0], positions = op.getInputs()[1];
   Value output = op.getOutputs()[0];
@@ -619,7 +639,8 @@ LogicalResult Checker::check(Operation *op) {
       .Case<tensor::CastOp, tensor::ConcatOp, tensor::ReshapeOp,
             tensor::ExpandShapeOp, tensor::PadOp, linalg::PackOp,
             linalg::UnPackOp, bufferization::MaterializeInDestinationOp,
-            tm_tensor::ScatterOp>([&](auto op) { check(op); })
+            tm_tensor::ScatterOp, SelectOp, redfuse::ScatterOp>(
+          [&](auto op) { check(op); })
       .Case([&](linalg::SoftmaxOp op) {
         checkSameShape(op, {op.getInput(), op.getOutput()});
       })

@@ -355,3 +355,14 @@ func.func @expanded(%x: tensor<?x?xf32>, %n: index) -> tensor<?x3x?xf32> {
   %r = tensor.expand_shape %x [[0], [1, 2]] output_shape [%rows, 3, %less] : tensor<?x?xf32> into tensor<?x3x?xf32>
   return %r : tensor<?x3x?xf32>
 }
+
+// CHECK-LABEL: func.func @scattered
+// CHECK: "{{.*}}redfuse.scatter: expected a place for each update"
+// CHECK: "{{.*}}redfuse.scatter: updates are no rows of the destination"
+// CHECK: "{{.*}}redfuse.select: dim 0 is not that of the input"
+func.func @scattered(%u: tensor<?x?xf32>, %p: tensor<?xi32>, %d: tensor<5x?xf32>, %v: tensor<?x3xf32>)
+    -> (tensor<5x?xf32>, tensor<?x3xf32>) {
+  %r = redfuse.scatter ins(%u, %p : tensor<?x?xf32>, tensor<?xi32>) outs(%d : tensor<5x?xf32>) -> tensor<5x?xf32>
+  %s = redfuse.select ins(%u : tensor<?x?xf32>) values(%v : tensor<?x3xf32>) -> tensor<?x3xf32>
+  return %r, %s : tensor<5x?xf32>, tensor<?x3xf32>
+}
