@@ -248,6 +248,9 @@ static void chooseGrid(const ScheduleShape &shape, TargetAttr target,
       --results;
     if (hasTaps)
       inner /= product(shape, shape.taps);
+    // Elements of a row, whose ranks are found beside them, by a warp.
+    if (isGpu(target) && shape.ranks > 0)
+      inner /= shape.ranks;
     bool writesLong = shape.writesRows && inner >= kLongRow;
     double wanted = !isGpu(target) ? kBlockPoints
                     : hasTaps      ? double(results * kTapThreads)

@@ -133,6 +133,14 @@ def test_votes() -> None:
     np.testing.assert_array_equal(got, np.arange(64) < 32)
 
 
+def test_reductions_of_warps() -> None:
+    a = np.arange(64, dtype=np.uint32) * 7 % 64 + np.uint32(2**32 - 30)  # of both signs
+    for kind in ("min", "max"):
+        got = run_on_elements(f"redux.sync.{kind}.s32 %c, %a, -1;", a, a, np.uint32)
+        want = getattr(a.view(np.int32).reshape(2, 32), kind)(1).view(np.uint32)
+        np.testing.assert_array_equal(got, want.repeat(32))
+
+
 def test_branches_that_meet_again() -> None:
     """Threads of both sides go on together."""
     a = np.arange(40, dtype=np.uint32)

@@ -21,7 +21,7 @@ from .registers import Registers
 # Bytes of the widest access of a thread.
 WIDEST = 16
 # Who must have come before an instruction starts.
-_OF_WARPS = ("shfl", "vote", "mma", "ldmatrix", "stmatrix")
+_OF_WARPS = ("shfl", "vote", "redux", "mma", "ldmatrix", "stmatrix")
 # After which a thread is not always at the next one, whatever the others do.
 _NOT_PLAIN = {"bra", "ret", "exit", "bar", "barrier", "mbarrier", "wgmma", "cp", "atom", *_OF_WARPS}
 
@@ -354,6 +354,19 @@ def vote(t: Threads, i: Instruction, mask: np.ndarray) -> None:
     t.write(i.operands[0], result.repeat(32), mask, "pred")
 
 
+_REDUCTIONS = {"min": (np.minimum, 2**31 - 1), "max": (np.maximum, -(2**31))}
+
+
+def redux(t: Threads, i: Instruction, mask: np.ndarray) -> None:
+    """The smallest or largest signed word of a warp."""
+    kind = next((word for word in i.words if word in _REDUCTIONS), None)
+    if kind is None or "s32" not in i.words:
+        raise i.fault("unknown instruction")
+    reduce, identity = _REDUCTIONS[kind]
+    given = np.where(mask, t.read(i.operands[1], "s32"), np.int32(identity))
+    t.write(i.operands[0], reduce.reduce(given.reshape(-1, 32), axis=1).repeat(32), mask, "s32")
+
+
 def store(t: Threads, i: Instruction, mask: np.ndarray) -> None:
     """st, and st.async: there as soon as it is sent, to blocks that have not ended."""
     transfers.load_store(t, i, mask)
@@ -385,5 +398,5 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(COMPUTE, compute), **dict.fromkeys(_OF_ORDER, nothing),
     **transfers.HANDLERS, **copies.HANDLERS, **barriers.HANDLERS, **matrices.HANDLERS,
     "mul": multiply, "mad": multiply, "selp": select, "setp": compare, "cvt": convert,
-    "bra": branch, "ret": end, "exit": end, "vote": vote, "st": store, "createpolicy": policy,
+    "bra": branch, "ret": end, "exit": end, "vote": vote, "redux": redux, "st": store, "createpolicy": policy,
 }  # fmt: skip

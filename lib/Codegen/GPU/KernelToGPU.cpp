@@ -198,6 +198,8 @@ LogicalResult GpuKernelGenerator::run(gpu::GPUModuleOp module, StringRef name) {
   auto gpuEmitter =
       std::make_unique<GpuEmitter>(b, loc, lanes, dims, getWarpLanes(chip));
   GpuEmitter *own = gpuEmitter.get();
+  // On AMD's GPUs it would be shuffles again.
+  own->reducesWords = chip && chip->family == "cuda";
   emitter = std::move(gpuEmitter);
   unsigned threads = own->threads = chooseThreads(*own);
   func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));

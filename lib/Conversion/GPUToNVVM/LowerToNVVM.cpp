@@ -40,7 +40,10 @@ void redfuse::buildLowerToNVVM(OpPassManager &pm, unsigned level, bool strict) {
   device.nest<gpu::GPUFuncOp>().addPass(
       math::createMathExtendToSupportedTypes());
   redfuse::addDeviceControlFlow(device);
-  device.addPass(createConvertGpuOpsToNVVMOps());
+  ConvertGpuOpsToNVVMOpsOptions conversion;
+  conversion.hasRedux =
+      true; // from compute capability 8.0 on: all of Chips.def
+  device.addPass(createConvertGpuOpsToNVVMOps(conversion));
   redfuse::addDeviceToLLVM(device);
   OpPassManager &functions = device.nest<LLVM::LLVMFuncOp>();
   functions.addPass(redfuse::createTensorMapParameters());

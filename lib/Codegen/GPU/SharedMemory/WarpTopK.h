@@ -30,6 +30,9 @@ private:
                                               int64_t whole);
   Candidate findBest(mlir::ValueRange held);
   Candidate findBestOfWarp(Candidate best);
+  void sort(llvm::MutableArrayRef<Candidate> held);
+  llvm::SmallVector<mlir::Value> takeFirst(mlir::ValueRange held,
+                                           const Candidate &best);
   llvm::SmallVector<mlir::Value> letGo(mlir::ValueRange held,
                                        const Candidate &best);
   Candidate insert(llvm::ArrayRef<Candidate> held, Candidate mine);

@@ -39,6 +39,9 @@ public:
 
   /// Every block folds a split of its own of the streamed dims.
   bool isSplit = false;
+  /// The target has instructions that find the largest or smallest word of a warp
+  /// (`gpu.subgroup_reduce`).
+  bool reducesWords = false;
   /// The threads of a block, in whole warps.
   unsigned threads;
   /// The number of this thread in its block.
