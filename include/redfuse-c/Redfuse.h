@@ -61,16 +61,18 @@ REDFUSE_API void redfuseBytesFree(RedfuseBytes bytes);
 
 /// What stops MLIR from reading a program, text or bytecode: its parser asserts
 /// things of what it reads. So a child of this process reads it first. Empty where
-/// nothing does; the errors of a parser that ends are no such thing.
-REDFUSE_API RedfuseBytes redfuseTryToParse(MlirStringRef program);
+/// nothing does, or where `stop`, unless it is null, is not 0 meanwhile; the errors of a
+/// parser that ends are no such thing.
+REDFUSE_API RedfuseBytes redfuseTryToParse(MlirStringRef program,
+                                           const int *stop);
 
-/// The module of `bytecode`, whose large constants are used where they are: `release`
-/// is called with `owner` when nothing reads the bytes any more. Null, with diagnostics,
-/// where it cannot be read.
-REDFUSE_API MlirModule redfuseParseBytecode(MlirContext context,
-                                            MlirStringRef bytecode,
-                                            void (*release)(void *owner),
-                                            void *owner);
+/// The module of `program`, text or bytecode. Large constants of bytecode are used where
+/// they are: `release`, unless it is null, is called with `owner` when nothing reads the
+/// bytes any more. Null, with diagnostics, where it cannot be read. Positions are in the
+/// file `name`.
+REDFUSE_API MlirModule redfuseParse(MlirContext context, MlirStringRef program,
+                                    MlirStringRef name,
+                                    void (*release)(void *owner), void *owner);
 
 //===-- programs
 //------------------------------------------------------------===//

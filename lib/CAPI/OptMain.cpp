@@ -34,7 +34,7 @@ static LogicalResult run(StringRef input, StringRef output,
     file->getBuffer().split(parts, config.inputSplitMarker());
   }
   for (StringRef part : parts) {
-    RedfuseBytes why = redfuseTryToParse(wrap(part));
+    RedfuseBytes why = redfuseTryToParse(wrap(part), nullptr);
     if (why.data) {
       llvm::errs() << input << ": error: MLIR's parser does not survive this "
                    << "program: " << why.data << "\n";

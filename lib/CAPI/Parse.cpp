@@ -22,6 +22,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,11 +71,23 @@ static DialectRegistry &registryOfAll() {
   _exit(0);
 }
 
+/// Waits until there is something to read; ends the child once `stop` is set.
+static void waitFor(int in, pid_t child, const int *stop) {
+  constexpr int period = 20; // ms
+  pollfd asked{in, POLLIN, 0};
+  while (poll(&asked, 1, period) == 0)
+    if (__atomic_load_n(stop, __ATOMIC_RELAXED))
+      kill(child, SIGKILL);
+}
+
 /// What the child said, and whether it survived.
-static std::pair<std::string, bool> readAll(int in) {
+static std::pair<std::string, bool> readAll(int in, pid_t child,
+                                            const int *stop) {
   std::string said;
   char part[4096];
   while (true) {
+    if (stop)
+      waitFor(in, child, stop);
     ssize_t n = read(in, part, sizeof part);
     if (n > 0)
       said.append(part, n);
@@ -86,7 +99,7 @@ static std::pair<std::string, bool> readAll(int in) {
 }
 
 /// Why a program cannot be read; empty if it can, or if nothing is known.
-static std::string tryToParse(StringRef program) {
+static std::string tryToParse(StringRef program, const int *stop) {
   registryOfAll();
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
@@ -103,7 +116,7 @@ static std::string tryToParse(StringRef program) {
     close(ends[0]);
     return "";
   }
-  auto [said, survived] = readAll(ends[0]);
+  auto [said, survived] = readAll(ends[0], child, stop);
   close(ends[0]);
   int status = 0;
   pid_t ended;
@@ -121,22 +134,25 @@ static std::string tryToParse(StringRef program) {
   return text.substr(at).take_until([](char c) { return c == '\n'; }).str();
 }
 
-MlirModule redfuseParseBytecode(MlirContext context, MlirStringRef bytecode,
-                                void (*release)(void *), void *owner) {
+MlirModule redfuseParse(MlirContext context, MlirStringRef program,
+                        MlirStringRef name, void (*release)(void *),
+                        void *owner) {
   // Constants that are read where they are share this.
   std::shared_ptr<llvm::SourceMgr> sources(new llvm::SourceMgr,
                                            [=](llvm::SourceMgr *made) {
                                              delete made;
-                                             release(owner);
+                                             if (release)
+                                               release(owner);
                                            });
   sources->AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBuffer(unwrap(bytecode), "", false), SMLoc());
+      llvm::MemoryBuffer::getMemBuffer(unwrap(program), unwrap(name), false),
+      SMLoc());
   return wrap(parseSourceFile<ModuleOp>(sources, ParserConfig(unwrap(context)))
                   .release());
 }
 
-RedfuseBytes redfuseTryToParse(MlirStringRef program) {
-  std::string why = tryToParse(unwrap(program));
+RedfuseBytes redfuseTryToParse(MlirStringRef program, const int *stop) {
+  std::string why = tryToParse(unwrap(program), stop);
   if (why.empty())
     return {nullptr, 0};
   char *data = static_cast<char *>(malloc(why.size() + 1));

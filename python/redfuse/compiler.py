@@ -149,12 +149,14 @@ def canonical(program: Source, options: Options) -> str:
     Positions are left where a program says them while it runs: in the messages of the checks of
     dynamic extents.
     """
+    from . import _ext
+
     module = program.parse()
     prepare(module, mlir_frontend.find_entry(module, options.entry).name.value)
     if "sym_name" in module.operation.attributes:
         del module.operation.attributes["sym_name"]
     # Not in local scope, which leaves out the data of resources.
-    return module.operation.get_asm(print_generic_op_form=True)
+    return _ext.generic_text(module.operation)
 
 
 def _compile(program: Source, options: Options, target: str) -> Executable:

@@ -145,7 +145,8 @@ static bool waitForSignals(const Running &running) {
 
 void redfuse_ext::runJob(std::shared_ptr<Job> job, bool owns) {
   reap();
-  bool asked = redfuseSetStop(job->context, &job->stop);
+  bool asked = !mlirContextIsNull(job->context) &&
+               redfuseSetStop(job->context, &job->stop);
   Running running{job};
   bool ended = true, threaded = handlesSignals() && startThread(running);
   if (threaded) {

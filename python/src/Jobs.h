@@ -13,16 +13,17 @@ namespace redfuse_ext {
 /// Work in C++ on what it owns, or keeps alive by Python's references.
 class Job {
 public:
-  Job(pybind11::object module, MlirContext context)
-      : module(std::move(module)), context(context) {}
+  Job(pybind11::object object, MlirContext context)
+      : object(std::move(object)), context(context) {}
   virtual ~Job() = default;
 
   /// Does it, without Python's lock, in whatever thread. Should end soon after
   /// `stop` is set.
   virtual void run() = 0;
 
-  /// The operation whose MLIR is worked on.
-  const pybind11::object module;
+  /// What is worked on: an operation, a context or a program.
+  const pybind11::object object;
+  /// Null where there is none.
   const MlirContext context;
   /// Not 0 once the results are no longer wanted.
   int stop = 0;

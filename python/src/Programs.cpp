@@ -207,6 +207,18 @@ struct Emission : Work {
   RedfuseEmitForm form = REDFUSE_EMIT_OBJECT;
   RedfuseCode *code = nullptr;
 };
+
+/// Copies code to where Python has it: with gigabytes of constants, that takes
+/// seconds.
+struct Writing : Job {
+  Writing(std::shared_ptr<Emission> emission, py::bytes bytes)
+      : Job(emission->object, emission->context), emission(std::move(emission)),
+        bytes(std::move(bytes)), out(PyBytes_AS_STRING(this->bytes.ptr())) {}
+  void run() override { redfuseCodeWrite(emission->code, out); }
+  const std::shared_ptr<Emission> emission;
+  const py::bytes bytes;
+  char *const out;
+};
 } // namespace
 
 /// A context of mlir.ir.
@@ -217,49 +229,128 @@ static MlirContext contextOf(const py::object &object) {
   return context;
 }
 
-/// A module of mlir.ir that reads large constants where `program` has them.
-static py::object parseBytecode(const py::object &context, py::bytes program) {
-  MlirContext c = contextOf(context);
-  Capture capture(c);
-  // MLIR frees its contexts wherever it is.
-  auto release = [](void *owner) {
-    PyGILState_STATE state = PyGILState_Ensure();
-    Py_DECREF(static_cast<PyObject *>(owner));
-    PyGILState_Release(state);
-  };
-  MlirStringRef bytes = mlirStringRefCreate(PyBytes_AS_STRING(program.ptr()),
-                                            PyBytes_GET_SIZE(program.ptr()));
-  MlirModule module =
-      redfuseParseBytecode(c, bytes, release, program.inc_ref().ptr());
-  if (mlirModuleIsNull(module))
+/// The bytes of a str, as UTF-8, or of bytes.
+static MlirStringRef bytesOf(const py::object &program) {
+  Py_ssize_t size = 0;
+  const char *data;
+  if (PyBytes_Check(program.ptr())) {
+    data = PyBytes_AS_STRING(program.ptr());
+    size = PyBytes_GET_SIZE(program.ptr());
+  } else {
+    data = PyUnicode_AsUTF8AndSize(program.ptr(), &size);
+  }
+  if (!data)
+    throw py::error_already_set();
+  return mlirStringRefCreate(data, size);
+}
+
+namespace {
+/// Looks whether a program can be read at all.
+struct Trial : Job {
+  explicit Trial(py::object program)
+      : Job(std::move(program), MlirContext{nullptr}), bytes(bytesOf(object)) {}
+  void run() override { why = redfuseTryToParse(bytes, &stop); }
+  const MlirStringRef bytes;
+  RedfuseBytes why{nullptr, 0};
+};
+
+/// Reads text or bytecode, whose large constants are read where `program` has them.
+struct Parsing : Job {
+  Parsing(const py::object &context, py::object program, std::string name)
+      : Job(context, contextOf(context)), capture(this->context),
+        program(std::move(program)), name(std::move(name)),
+        bytes(bytesOf(this->program)) {
+    if (PyBytes_Check(this->program.ptr())) // nothing is left in a text
+      owner = this->program.inc_ref().ptr();
+  }
+  ~Parsing() override {
+    if (!mlirModuleIsNull(read))
+      mlirModuleDestroy(read);
+  }
+  void run() override {
+    // MLIR frees its contexts wherever it is.
+    auto release = [](void *owner) {
+      PyGILState_STATE state = PyGILState_Ensure();
+      Py_DECREF(static_cast<PyObject *>(owner));
+      PyGILState_Release(state);
+    };
+    read = redfuseParse(context, bytes, stringRef(name),
+                        owner ? +release : nullptr, owner);
+  }
+  Capture capture;
+  const py::object program;
+  const std::string name;
+  const MlirStringRef bytes;
+  PyObject *owner = nullptr;
+  MlirModule read{nullptr};
+};
+
+/// Prints an operation: what is said of it, or its bytecode, is put where `out` is.
+struct Printing : Work {
+  using Work::Work;
+  void run() override {
+    size = 0;
+    if (!generic) {
+      mlirOperationWriteBytecode(operation, write, this);
+      return;
+    }
+    MlirOpPrintingFlags flags = mlirOpPrintingFlagsCreate();
+    mlirOpPrintingFlagsPrintGenericOpForm(flags);
+    mlirOperationPrintWithFlags(operation, flags, append, &text);
+    mlirOpPrintingFlagsDestroy(flags);
+  }
+  static void write(MlirStringRef part, void *self) {
+    auto *printing = static_cast<Printing *>(self);
+    if (printing->out)
+      std::copy_n(part.data, part.length, printing->out + printing->size);
+    printing->size += part.length;
+  }
+  bool generic = false;
+  std::string text;
+  py::object bytes;
+  char *out = nullptr; // null: bytes are only counted
+  size_t size = 0;
+};
+} // namespace
+
+static std::string tryToParse(py::object program) {
+  auto trial = std::make_shared<Trial>(std::move(program));
+  runJob(trial, /*owns=*/true);
+  return takeText(trial->why);
+}
+
+static py::object parse(const py::object &context, py::object program,
+                        const std::string &name) {
+  auto parsing = std::make_shared<Parsing>(context, std::move(program), name);
+  runJob(parsing, /*owns=*/true);
+  if (mlirModuleIsNull(parsing->read))
     return py::none();
-  auto capsule =
-      py::reinterpret_steal<py::object>(mlirPythonModuleToCapsule(module));
+  auto capsule = py::reinterpret_steal<py::object>(
+      mlirPythonModuleToCapsule(parsing->read));
+  parsing->read = {nullptr}; // it is Python's now
   return py::module_::import("mlir.ir").attr("Module").attr(
       MLIR_PYTHON_CAPI_FACTORY_ATTR)(capsule);
 }
 
 /// A module as bytecode, in memory of just its size: constants may be gigabytes.
 static py::bytes bytecodeOf(py::object op) {
-  MlirOperation operation = operationOf(op);
-  struct Place {
-    char *data;
-    size_t size;
-  } place{nullptr, 0};
-  auto write = [](MlirStringRef part, void *at) {
-    auto *place = static_cast<Place *>(at);
-    if (place->data)
-      std::copy_n(part.data, part.length, place->data + place->size);
-    place->size += part.length;
-  };
-  mlirOperationWriteBytecode(operation, write, &place); // counts
+  auto printing = std::make_shared<Printing>(op);
+  runJob(printing, /*owns=*/true); // counts
   auto bytes = py::reinterpret_steal<py::bytes>(
-      PyBytes_FromStringAndSize(nullptr, place.size));
+      PyBytes_FromStringAndSize(nullptr, printing->size));
   if (!bytes)
     throw py::error_already_set();
-  place = {PyBytes_AS_STRING(bytes.ptr()), 0};
-  mlirOperationWriteBytecode(operation, write, &place);
+  printing->bytes = bytes;
+  printing->out = PyBytes_AS_STRING(bytes.ptr());
+  runJob(printing, /*owns=*/true);
   return bytes;
+}
+
+static py::str genericText(py::object op) {
+  auto printing = std::make_shared<Printing>(op);
+  printing->generic = true;
+  runJob(printing, /*owns=*/true);
+  return py::str(printing->text);
 }
 
 static MlirAttribute attributeOf(const py::object &object) {
@@ -357,8 +448,7 @@ static py::bytes emit(py::object op, RedfuseEmitForm form,
       PyBytes_FromStringAndSize(nullptr, redfuseCodeSize(work->code)));
   if (!bytes)
     throw py::error_already_set();
-  Unlocked unlocked;
-  redfuseCodeWrite(work->code, PyBytes_AS_STRING(bytes.ptr()));
+  runJob(std::make_shared<Writing>(work, bytes), /*owns=*/true);
   return bytes;
 }
 
@@ -438,22 +528,16 @@ static py::list stages(const std::string &pipeline) {
 void definePrograms(py::module_ &m) {
   m.def("stages", &stages, py::arg("pipeline"),
         "Names of the stages of redfuse-cpu and the like, in order.");
-  m.def(
-      "try_to_parse",
-      [](std::string_view program) {
-        Unlocked unlocked;
-        return takeText(redfuseTryToParse(
-            mlirStringRefCreate(program.data(), program.size())));
-      },
-      py::arg("program"),
-      "What keeps MLIR's parser from surviving a program, text or bytecode, "
-      "found "
-      "out in a child process; empty if nothing does.");
-  m.def("parse_bytecode", &parseBytecode, py::arg("context"),
-        py::arg("program"),
-        "The module of bytecode, whose large constants are not copied; None "
-        "if it cannot be read.");
+  m.def("try_to_parse", &tryToParse, py::arg("program"),
+        "What keeps MLIR's parser from surviving a program, text or bytecode, "
+        "found out in a child process; empty if nothing does.");
+  m.def("parse", &parse, py::arg("context"), py::arg("program"),
+        py::arg("name"),
+        "The module of text or bytecode, whose large constants are not copied; "
+        "None if it cannot be read. Positions are in `name`.");
   m.def("bytecode", &bytecodeOf, py::arg("op"), "A module as bytecode.");
+  m.def("generic_text", &genericText, py::arg("op"),
+        "An operation in the generic form.");
   m.def("run_passes", &runPasses, py::arg("op"), py::arg("pipeline"),
         "Runs a textual pass pipeline on an operation, in place. Returns the "
         "diagnostics, each a dict of severity, message, file, line, column, "

@@ -1,4 +1,4 @@
-"""What ``test_interrupt`` interrupts: ``python interrupted.py compile|call TARGET SOURCE...``.
+"""What ``test_interrupt`` interrupts: ``python interrupted.py KIND TARGET fused|plain``.
 
 Says when it starts what is to be interrupted, and when that has ended, by the clock of all
 processes; then goes on as if nothing had been.
@@ -68,6 +68,21 @@ def long(count: int) -> str:
     return "\n".join([*lines, f"  return %v{count} : {kind}", "}"])
 
 
+def large(megabytes: int) -> str:
+    """A program with a constant, as text."""
+    rows = megabytes << 8
+    kind = f"tensor<{rows}x1024xf32>"
+    data = np.random.default_rng(0).standard_normal((rows, 1024)).astype(np.float32).tobytes()
+    return f"""
+func.func @main(%x: {kind}) -> {kind} {{
+  %c = arith.constant dense<"0x{data.hex().upper()}"> : {kind}
+  %e = tensor.empty() : {kind}
+  %r = linalg.add ins(%x, %c : {kind}, {kind}) outs(%e : {kind}) -> {kind}
+  return %r : {kind}
+}}
+"""
+
+
 def say(word: str) -> None:
     """A line for the test."""
     print(word, time.monotonic(), flush=True)
@@ -84,9 +99,8 @@ def until_interrupted(work: Callable[[], object]) -> None:
         say("ended")
 
 
-def compile_it(target: str, options: dict) -> None:
+def compile_it(text: str, target: str, options: dict) -> None:
     """What is interrupted is a compilation; the next one is right."""
-    text = long(40)
     until_interrupted(lambda: redfuse.compile(text, target=target, options=options))
     x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
     for _ in range(2):
@@ -114,7 +128,9 @@ def call(body: str, extent: int, options: dict) -> None:
 if __name__ == "__main__":
     kind, target, fuse = sys.argv[1], sys.argv[2], sys.argv[3] == "fused"
     if kind == "compile":
-        compile_it(target, {"fuse": fuse})
+        compile_it(long(40), target, {"fuse": fuse})
+    elif kind == "constants":
+        compile_it(large(64), target, {"fuse": fuse})
     else:
         call(*{"products": (PRODUCTS, 768), "sums": (SUMS, 64)}[kind], {"fuse": fuse})
     say("fine")

@@ -46,13 +46,12 @@ class Source:
         context = ir.Context()
         with context:
             try:
-                if isinstance(self.text, bytes):
-                    # MLIR's own copies constants, and says what is wrong.
-                    module = _ext.parse_bytecode(context, self.text)
-                    return module or ir.Module.parse(self.text)
-                if self.name != "-" and _unchanged(self.name, self.text):
-                    return ir.Module.parseFile(self.name)  # locations then name the file
-                return ir.Module.parse(self.text)
+                # Locations name a file that says the same.
+                named = self.name != "-" and _unchanged(self.name, self.text)
+                module = _ext.parse(context, self.text, self.name if named else "-")
+                # MLIR's own says what is wrong; it cannot be interrupted, and copies constants.
+                parse = ir.Module.parseFile if named else ir.Module.parse
+                return module or parse(self.name if named else self.text)
             except ir.MLIRError as error:
                 raise parse_error(error, self.name) from None
 
@@ -82,7 +81,9 @@ def _bindings() -> Any:
     return sys.modules["mlir.ir"]
 
 
-def _unchanged(path: str, text: str) -> bool:
+def _unchanged(path: str, text: str | bytes) -> bool:
+    if isinstance(text, bytes):  # it has its own locations
+        return False
     try:
         # A pipe can be read once only.
         return os.path.isfile(path) and files.read(path) == text.encode()

@@ -87,6 +87,13 @@ def test_a_compilation(number: int, target: str, place: dict[str, str], limit: f
     interrupt(["compile", target, "fused"], place, iter([moments.uniform(0, 1 + number)]), limit)
 
 
+@pytest.mark.parametrize("number", range(5))
+def test_large_constants(number: int, place: dict[str, str], limit: float) -> None:
+    """While they are read, printed for the cache and written beside the code."""
+    moment = random.Random(f"constants {number}").uniform(0, 8)
+    interrupt(["constants", "cpu", "fused"], place, iter([moment]), limit)
+
+
 def ended(words: list[str], place: dict[str, str], moment: float, number: int, limit: float
           ) -> None:  # fmt: skip
     """Runs a command, and tells it to end so many seconds after it has started."""
