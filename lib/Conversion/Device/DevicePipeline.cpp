@@ -19,6 +19,8 @@ void redfuse::addDeviceCleanup(OpPassManager &device) {
   functions.addPass(redfuse::createReuseValues());
   functions.addPass(createCSEPass());
   functions.addPass(createLoopInvariantCodeMotionPass());
+  functions.addPass(redfuse::createVersionEdges());
+  functions.addPass(createCanonicalizerPass());
 }
 
 void redfuse::addDeviceControlFlow(OpPassManager &device) {

@@ -4,6 +4,81 @@
 
 include "mlir/Pass/PassBase.td"
 
+def VersionEdges : Pass<"redfuse-version-edges"> {
+  let summary = "Another version of a kernel's code for threads beside no edge";
+  let description = [{
+    Windows reach over the edges of what they read. There each element has its position compared
+    with both edges, wrapped, and a select behind its load. Positions of a thread are a few values
+    with constants added to them: two compares of each say whether all lie inside, and then the
+    code is another one, in which the compares are true and nothing is wrapped. For one block of a
+    kernel, the first with eight such compares or more (below `-redfuse-version-edges=least=2`)
+    whose code needs no other threads, where few warps have threads of both kinds: the value is the
+    same for a warp, or what its lanes walk is long.
+
+    ```mlir
+    gpu.module @m {
+      gpu.func @k(%x: memref<64xf32>, %y: memref<68xf32>) kernel {
+        %c64 = arith.constant 64 : index
+        %c4 = arith.constant 4 : index
+        %c60 = arith.constant 60 : index
+        %c68 = arith.constant 68 : index
+        %zero = arith.constant 0.0 : f32
+        %i = gpu.block_id x
+        %at = arith.addi %i, %c60 : index
+        %wrapped = arith.remui %at, %c64 : index
+        %a = memref.load %x[%wrapped] : memref<64xf32>
+        %begun = arith.cmpi sge, %i, %c4 : index
+        %open = arith.cmpi slt, %i, %c68 : index
+        %is = arith.andi %begun, %open : i1
+        %b = arith.select %is, %a, %zero : f32
+        memref.store %b, %y[%i] : memref<68xf32>
+        gpu.return
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.module @m {
+      gpu.func @k(%x: memref<64xf32>, %y: memref<68xf32>) kernel {
+        %c64 = arith.constant 64 : index
+        %c4 = arith.constant 4 : index
+        %c60 = arith.constant 60 : index
+        %c68 = arith.constant 68 : index
+        %zero = arith.constant 0.0 : f32
+        %i = gpu.block_id x
+        %at = arith.addi %i, %c60 : index
+        %c67 = arith.constant 67 : index
+        %low = arith.cmpi sge, %i, %c4 : index
+        %high = arith.cmpi sle, %i, %c67 : index
+        %inside = arith.andi %low, %high : i1
+        scf.if %inside {
+          %c-4 = arith.constant -4 : index
+          %place = arith.addi %i, %c-4 : index
+          %a = memref.load %x[%place] : memref<64xf32>
+          memref.store %a, %y[%i] : memref<68xf32>
+        } else {
+          %wrapped = arith.remui %at, %c64 : index
+          %a = memref.load %x[%wrapped] : memref<64xf32>
+          %begun = arith.cmpi sge, %i, %c4 : index
+          %open = arith.cmpi slt, %i, %c68 : index
+          %is = arith.andi %begun, %open : i1
+          %b = arith.select %is, %a, %zero : f32
+          memref.store %b, %y[%i] : memref<68xf32>
+        }
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"least", "least", "unsigned", /*default=*/"8",
+           "compares for which another version is made">
+  ];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect"];
+}
+
 def ReuseValues : Pass<"redfuse-reuse-values"> {
   let summary = "Keep in registers what a GPU thread has already";
   let description = [{
