@@ -32,9 +32,20 @@ def _texts(*patterns: str) -> list[tuple[str, list[str]]]:
     return found
 
 
+def _names_of_tests() -> list[str]:
+    """Test files of the same name, which pytest does not import together."""
+    told, first = [], {}
+    for path in tracked("test/*/test_*.py"):
+        name = path.relative_to(ROOT)
+        if path.name in first:
+            told.append(f"{name}:1: has the name of {first[path.name]}")
+        first.setdefault(path.name, name)
+    return told
+
+
 def _house_rules() -> list[str]:
     """Lines `file:line: what is wrong`."""
-    problems = []
+    problems = _names_of_tests()
     for name, lines in _texts(*CODE):
         if len(lines) > MAX_LINES:
             problems.append(f"{name}:1: {len(lines)} lines, at most {MAX_LINES} are wanted")
