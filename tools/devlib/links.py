@@ -72,9 +72,21 @@ def of_source(text: str) -> list[str]:
     ]
 
 
+def not_in_index() -> list[str]:
+    """The pages below docs that its index does not name."""
+    index = ROOT / "docs" / "README.md"
+    named = {(index.parent / link.partition("#")[0]) for link in LINK.findall(index.read_text())}
+    return [
+        f"{page.relative_to(ROOT)}:1: docs/README.md does not name this page"
+        for page in tracked("docs/*.md")
+        if page != index and page not in named
+    ]
+
+
 def problems() -> list[str]:
-    """Lines `file:line: what is wrong`: links of pages, and pages that sources name."""
-    told = []
+    """Lines `file:line: what is wrong`: links of pages, pages that sources name, and pages that
+    the index lacks."""
+    told = not_in_index()
     for page in tracked("*.md"):
         told += [f"{page.relative_to(ROOT)}:{wrong}" for wrong in of_page(page, page.read_text())]
     for path in tracked("*.cpp", "*.h", "*.td", "*.py", "*.md", "tools/dev"):

@@ -50,7 +50,7 @@ def every() -> list[Pass]:
 
 def problems() -> list[str]:
     """Lines `file:line: what is wrong`: a pass without a file of its own in the same
-    folder of lib/, or without a test."""
+    folder of lib/, or without tests in that of test/."""
     told = []
     for one in every():
         where = f"{one.declared[0].relative_to(ROOT)}:{one.declared[1]}"
@@ -61,6 +61,9 @@ def problems() -> list[str]:
             told.append(f"{where}: {one.flag} is defined in {files[0].relative_to(ROOT)}")
         if not one.tests():
             told.append(f"{where}: {one.flag} has no lit test {one.flag}.mlir")
+        for test in one.tests():
+            if test.parent != ROOT / "test" / one.folder():
+                told.append(f"{test.relative_to(ROOT)}:1: belongs to test/{one.folder()}")
     return told
 
 
