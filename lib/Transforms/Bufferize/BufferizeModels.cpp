@@ -28,8 +28,34 @@ bool redfuse::readsDestination(LaunchOp launch, OpOperand &operand) {
 }
 
 namespace {
-struct LaunchModel
-    : public DstBufferizableOpInterfaceExternalModel<LaunchModel, LaunchOp> {
+/// An op that becomes the same op on buffers: `Model::make` creates it with the buffers of
+/// all operands (scalars as they are), and returns those of its results. Elements are read
+/// again when others are written already, so no access is element by element.
+template <typename Model, typename Op>
+struct SameOpModel : public DstBufferizableOpInterfaceExternalModel<Model, Op> {
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(op);
+    SmallVector<Value> buffers;
+    for (Value v : op->getOperands()) {
+      if (!isa<TensorType>(v.getType())) {
+        buffers.push_back(v);
+        continue;
+      }
+      FailureOr<Value> buffer = getBuffer(rewriter, v, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    replaceOpWithBufferizedValues(rewriter, op,
+                                  Model::make(rewriter, cast<Op>(op), buffers));
+    return success();
+  }
+};
+
+struct LaunchModel : public SameOpModel<LaunchModel, LaunchOp> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const bufferization::AnalysisState &) const {
     auto launch = cast<LaunchOp>(op);
@@ -38,113 +64,45 @@ struct LaunchModel
     return readsDestination(launch, operand);
   }
 
-  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
-                          const BufferizationOptions &options,
-                          BufferizationState &state) const {
-    auto launch = cast<LaunchOp>(op);
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPoint(op);
-    auto buffersOf = [&](ValueRange values,
-                         SmallVectorImpl<Value> &buffers) -> LogicalResult {
-      for (Value v : values) {
-        if (!isa<TensorType>(v.getType())) {
-          buffers.push_back(v);
-          continue;
-        }
-        FailureOr<Value> buffer = getBuffer(rewriter, v, options, state);
-        if (failed(buffer))
-          return failure();
-        buffers.push_back(*buffer);
-      }
-      return success();
-    };
-    SmallVector<Value> inputs, inits;
-    if (failed(buffersOf(launch.getInputs(), inputs)) ||
-        failed(buffersOf(launch.getInits(), inits)))
-      return failure();
-    LaunchOp::create(rewriter, op->getLoc(), TypeRange{},
-                     launch.getKernelAttr(), inputs, inits);
-    replaceOpWithBufferizedValues(rewriter, op, inits);
-    return success();
+  static ValueRange make(OpBuilder &b, LaunchOp launch,
+                         ArrayRef<Value> buffers) {
+    ArrayRef<Value> inits = buffers.drop_front(launch.getInputs().size());
+    LaunchOp::create(b, launch.getLoc(), TypeRange{}, launch.getKernelAttr(),
+                     buffers.drop_back(inits.size()), inits);
+    return inits;
   }
 };
 
-/// Of all operands.
-static LogicalResult getBuffers(Operation *op, RewriterBase &rewriter,
-                                const BufferizationOptions &options,
-                                BufferizationState &state,
-                                SmallVectorImpl<Value> &buffers) {
-  for (Value v : op->getOperands()) {
-    FailureOr<Value> buffer = getBuffer(rewriter, v, options, state);
-    if (failed(buffer))
-      return failure();
-    buffers.push_back(*buffer);
-  }
-  return success();
-}
-
 /// A row has ranks enough, or what is left of its destination is of no account.
-struct SelectModel
-    : public DstBufferizableOpInterfaceExternalModel<SelectModel, SelectOp> {
+struct SelectModel : public SameOpModel<SelectModel, SelectOp> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const bufferization::AnalysisState &) const {
     return !cast<SelectOp>(op).isDpsInit(&operand);
   }
 
-  /// Values are read again by their positions, when others are written already.
-  bool bufferizesToElementwiseAccess(Operation *,
-                                     const bufferization::AnalysisState &,
-                                     ArrayRef<OpOperand *>) const {
-    return false;
-  }
-
-  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
-                          const BufferizationOptions &options,
-                          BufferizationState &state) const {
-    auto select = cast<SelectOp>(op);
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPoint(op);
-    SmallVector<Value> buffers;
-    if (failed(getBuffers(op, rewriter, options, state, buffers)))
-      return failure();
-    bool hasValues = bool(select.getValues());
-    SelectOp::create(rewriter, op->getLoc(), TypeRange{}, buffers[0],
-                     hasValues ? buffers[1] : Value(),
+  static ValueRange make(OpBuilder &b, SelectOp select,
+                         ArrayRef<Value> buffers) {
+    SelectOp::create(b, select.getLoc(), TypeRange{}, buffers[0],
+                     select.getValues() ? buffers[1] : Value(),
                      select.getPositions() ? buffers.back() : Value(),
                      select.getFrom(), select.getDescending(),
                      select.getIsUnsigned());
-    replaceOpWithBufferizedValues(rewriter, op, ArrayRef(buffers).drop_front());
-    return success();
+    return buffers.drop_front();
   }
 };
 
 /// Rows without a place among the updates' are the destination's.
-struct ScatterModel
-    : public DstBufferizableOpInterfaceExternalModel<ScatterModel, ScatterOp> {
+struct ScatterModel : public SameOpModel<ScatterModel, ScatterOp> {
   bool bufferizesToMemoryRead(Operation *, OpOperand &,
                               const bufferization::AnalysisState &) const {
     return true;
   }
 
-  bool bufferizesToElementwiseAccess(Operation *,
-                                     const bufferization::AnalysisState &,
-                                     ArrayRef<OpOperand *>) const {
-    return false;
-  }
-
-  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
-                          const BufferizationOptions &options,
-                          BufferizationState &state) const {
-    auto scatter = cast<ScatterOp>(op);
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPoint(op);
-    SmallVector<Value> buffers;
-    if (failed(getBuffers(op, rewriter, options, state, buffers)))
-      return failure();
-    ScatterOp::create(rewriter, op->getLoc(), Type(), scatter.getReducerAttr(),
+  static ValueRange make(OpBuilder &b, ScatterOp scatter,
+                         ArrayRef<Value> buffers) {
+    ScatterOp::create(b, scatter.getLoc(), Type(), scatter.getReducerAttr(),
                       buffers[0], buffers[1], buffers[2]);
-    replaceOpWithBufferizedValues(rewriter, op, buffers[2]);
-    return success();
+    return buffers.back();
   }
 };
 } // namespace
