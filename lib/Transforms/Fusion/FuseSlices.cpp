@@ -9,6 +9,8 @@
 //===----------------------------------------------------------------------===//
 #include "FusionBuilder.h"
 
+#include "redfuse/Dialect/Redfuse/Utils/MovedBody.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -267,11 +269,7 @@ static bool widenMap(RewriterBase &rewriter, CascadeOp op, const Window &w) {
   shape[*position] = w.whole;
   Value init = tensor::EmptyOp::create(rewriter, op.getLoc(), shape,
                                        type.getElementType());
-  auto wide = CascadeOp::create(
-      rewriter, op.getLoc(), init.getType(), op.getInputs(), init,
-      rewriter.getAffineMapArrayAttr(maps), op.getScheduleAttr());
-  wide->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  wide.getBody().takeBody(op.getBody());
+  CascadeOp wide = moveBody(rewriter, op, op.getInputs(), init, maps);
   for (auto &[reader, windows] : *readers) {
     rewriter.modifyOpInPlace(reader, [&, &reader = reader, &windows = windows] {
       reader->replaceUsesOfWith(op->getResult(0), wide->getResult(0));
@@ -329,12 +327,7 @@ static CascadeOp readRank(RewriterBase &rewriter, CascadeOp op, unsigned i,
   }
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
-  auto wider = CascadeOp::create(rewriter, op.getLoc(), op->getResultTypes(),
-                                 op.getInputs(), op.getInits(),
-                                 rewriter.getAffineMapArrayAttr(maps),
-                                 op.getScheduleAttr());
-  wider->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  wider.getBody().takeBody(op.getBody());
+  CascadeOp wider = moveBody(rewriter, op, op.getInputs(), op.getInits(), maps);
   Block &body = wider.getBody().front();
   rewriter.setInsertionPointToStart(&body);
   Location loc = op.getLoc();

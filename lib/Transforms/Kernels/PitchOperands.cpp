@@ -1,17 +1,16 @@
 //===- PitchOperands.cpp - redfuse-pitch-operands -------------------------===//
-#include "Canonicalized.h"
+#include "CopiedOperands.h"
 
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
+#include "redfuse/Dialect/Redfuse/Utils/MovedBody.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Dominance.h"
-#include "mlir/Transforms/CSE.h"
 
 namespace redfuse {
 #define GEN_PASS_DEF_PITCHOPERANDS
@@ -236,11 +235,7 @@ static CascadeOp readCopies(RewriterBase &b, CascadeOp op,
               ofMatrices.end());
   for (const Matrix &matrix : matrices)
     inputs.push_back(op.getInputs()[matrix.input]);
-  auto made = CascadeOp::create(b, op.getLoc(), op->getResultTypes(), inputs,
-                                op.getInits(), b.getAffineMapArrayAttr(maps),
-                                op.getScheduleAttr());
-  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  made.getBody().takeBody(op.getBody());
+  CascadeOp made = moveBody(b, op, inputs, op.getInits(), maps);
   for (auto [i, matrix] : llvm::enumerate(matrices))
     made.getBody().front().insertArgument(
         unsigned(count + i), matrix.type.getElementType(), op.getLoc());
@@ -269,13 +264,8 @@ struct PitchOperands : public redfuse::impl::PitchOperandsBase<PitchOperands> {
       b.setInsertionPoint(op);
       made.push_back(readCopies(b, op, copied));
     }
-    if (made.empty())
-      return;
-    if (!canonicalizeCascades(&getContext(), made))
-      return signalPassFailure();
-    // Products that share a matrix share its copy.
-    DominanceInfo dominance(root);
-    eliminateCommonSubExpressions(b, dominance, root);
+    if (!shareCopies(root, made))
+      signalPassFailure();
   }
 };
 } // namespace

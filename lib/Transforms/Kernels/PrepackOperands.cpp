@@ -1,5 +1,5 @@
 //===- PrepackOperands.cpp - redfuse-prepack-operands ---------------------===//
-#include "Canonicalized.h"
+#include "CopiedOperands.h"
 
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
@@ -8,14 +8,13 @@
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
+#include "redfuse/Dialect/Redfuse/Utils/MovedBody.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace redfuse {
@@ -682,12 +681,8 @@ static CascadeOp dropUnusedInputs(RewriterBase &b, CascadeOp op) {
       maps,
       ArrayRef(op.getIndexingMapsArray()).drop_front(op.getInputs().size()));
   b.setInsertionPoint(op);
-  auto made = CascadeOp::create(b, op.getLoc(), op->getResultTypes(), inputs,
-                                op.getInits(), b.getAffineMapArrayAttr(maps),
-                                op.getScheduleAttr());
-  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   body.eraseArguments(unused);
-  made.getBody().takeBody(op.getBody());
+  CascadeOp made = moveBody(b, op, inputs, op.getInits(), maps);
   b.replaceOp(op, made);
   return made;
 }
@@ -707,11 +702,7 @@ static CascadeOp readCopy(RewriterBase &b, CascadeOp op, const Operand &operand,
       maps.begin() + int64_t(first), copies.size(),
       AffineMap::get(maps.front().getNumDims(), 0, exprs, op.getContext()));
   llvm::append_range(inputs, copies);
-  auto made = CascadeOp::create(b, op.getLoc(), op->getResultTypes(), inputs,
-                                op.getInits(), b.getAffineMapArrayAttr(maps),
-                                op.getScheduleAttr());
-  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  made.getBody().takeBody(op.getBody());
+  CascadeOp made = moveBody(b, op, inputs, op.getInits(), maps);
   Block &body = made.getBody().front();
   SmallVector<Value, 2> parts;
   for (unsigned i = 0; i < copies.size(); ++i)
@@ -767,13 +758,8 @@ struct PrepackOperands
       if (!operands.empty())
         made.push_back(op);
     }
-    if (made.empty())
-      return;
-    if (!canonicalizeCascades(&getContext(), made))
-      return signalPassFailure();
-    // Products that share an operand share its copy.
-    DominanceInfo dominance(root);
-    eliminateCommonSubExpressions(b, dominance, root);
+    if (!shareCopies(root, made))
+      signalPassFailure();
   }
 };
 } // namespace

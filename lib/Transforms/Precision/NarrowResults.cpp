@@ -1,5 +1,6 @@
 //===- NarrowResults.cpp - redfuse-narrow-results -------------------------===//
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+#include "redfuse/Dialect/Redfuse/Utils/MovedBody.h"
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -71,11 +72,8 @@ static void narrowResults(RewriterBase &b, CascadeOp op) {
     if (extension)
       extendInReaders(b, op->getResult(i), extension);
   b.setInsertionPoint(op);
-  auto made = CascadeOp::create(b, op.getLoc(), ValueRange(inits).getTypes(),
-                                op.getInputs(), inits, op.getIndexingMapsAttr(),
-                                op.getScheduleAttr());
-  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  made.getBody().takeBody(op.getBody());
+  CascadeOp made =
+      moveBody(b, op, op.getInputs(), inits, op.getIndexingMapsArray());
   for (auto [i, extension] : llvm::enumerate(extensions))
     if (extension)
       b.modifyOpInPlace(
