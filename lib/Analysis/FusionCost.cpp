@@ -98,7 +98,7 @@ bool redfuse::isCheapMap(CascadeOp op) {
   return cost <= kCheapMapCost;
 }
 
-static double extentOf(int64_t extent) {
+double redfuse::getAssumedExtent(int64_t extent) {
   return ShapedType::isDynamic(extent) ? kDynamicExtent : extent;
 }
 
@@ -106,7 +106,7 @@ double redfuse::getTensorBytes(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   double count = 1;
   for (int64_t extent : type.getShape())
-    count *= extentOf(extent);
+    count *= getAssumedExtent(extent);
   Type element = type.getElementType();
   return count *
          (element.isIndex()
@@ -228,7 +228,7 @@ static bool isForMatrixUnits(ReduceOp reduce, const DimSets &sets,
 double CostBuilder::points(const VariableSet &variables) const {
   double count = 1;
   for (unsigned v : variables)
-    count *= extentOf(space.getVariable(v).extent);
+    count *= getAssumedExtent(space.getVariable(v).extent);
   return count;
 }
 
@@ -455,7 +455,7 @@ void CostBuilder::addInstance(const FusionSpace::Instance &instance) {
   // How many values are made, against how many there are.
   double made = points(space.getVariablesOf(instance.dims)), there = 1;
   for (int64_t extent : getStaticExtents(op))
-    there *= extentOf(extent);
+    there *= getAssumedExtent(extent);
   Evaluation &all = evaluations[op];
   all.times += there > 0 ? made / there : 1;
   all.work += work;
@@ -483,7 +483,7 @@ void CostBuilder::addTraffic() {
       continue;
     double elements = 1, bytes = getTensorBytes(access.tensor);
     for (int64_t e : cast<RankedTensorType>(access.tensor.getType()).getShape())
-      elements *= extentOf(e);
+      elements *= getAssumedExtent(e);
     double touched = bytes / std::max<double>(1, elements) *
                      points(space.getVariablesOf(access.index));
     double &read = reads[access.tensor];
@@ -520,7 +520,8 @@ std::optional<VariableSet> CostBuilder::findGrid() const {
 /// The blocks that a kernel may be cut into along a dim of every output: a reduction that
 /// lacks it is repeated for its every tile, which may cost too much (1).
 double CostBuilder::countCuts(unsigned variable) const {
-  double extent = extentOf(space.getVariable(variable).extent), again = 0;
+  double extent = getAssumedExtent(space.getVariable(variable).extent),
+         again = 0;
   for (const ReductionWork &reduction : reductions)
     if (!reduction.into.contains(variable))
       again += reduction.work;
@@ -551,7 +552,8 @@ void CostBuilder::addParallelism() {
 bool CostBuilder::canSplitAlong(const VariableSet &dims) const {
   VariableSet grid = findGrid().value_or(VariableSet());
   grid.remove_if([&](unsigned v) {
-    return countCuts(v) < extentOf(space.getVariable(v).extent) / kCutTile;
+    return countCuts(v) <
+           getAssumedExtent(space.getVariable(v).extent) / kCutTile;
   });
   return llvm::all_of(reductions, [&](const ReductionWork &reduction) {
     double whole = 1;

@@ -1,5 +1,6 @@
 //===- IndexRanges.cpp - between which values an index lies ---------------===//
 #include "redfuse/Analysis/IndexRanges.h"
+#include "redfuse/Analysis/CostConstants.h"
 
 #include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
 #include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
@@ -22,8 +23,6 @@ using llvm::DynamicAPInt;
 /// leave 64 bits in the steps that are taken here.
 static constexpr int64_t kLargeConstant = int64_t(1) << 40;
 static constexpr int64_t kLargeFactor = int64_t(1) << 30;
-/// How far definitions are followed, and how many bounds are kept.
-static constexpr unsigned kMostSteps = 24, kMostBounds = 4;
 
 static DynamicAPInt least64() {
   return DynamicAPInt(std::numeric_limits<int64_t>::min());

@@ -1,5 +1,6 @@
 //===- MatrixProduct.cpp - sums of products with rows and columns ---------===//
 #include "redfuse/Analysis/CostConstants.h"
+#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Analysis/TileProgram.h"
 
@@ -31,8 +32,7 @@ bool redfuse::hasMatrixProduct(IndexProgramOpInterface op) {
   SmallVector<int64_t> extents = getStaticExtents(op);
   for (auto reduce : op.getProgramBody()->getOps<ReduceOp>())
     if (isMatrixProduct(reduce, *sets, [&](unsigned d) {
-          return ShapedType::isDynamic(extents[d]) ? double(kDynamicExtent)
-                                                   : double(extents[d]);
+          return getAssumedExtent(extents[d]);
         }))
       return true;
   return false;

@@ -433,7 +433,8 @@ static void widenTiles(CascadeOp cascade, const ScheduleShape &shape,
   tile = std::max<int64_t>(
       least,
       std::min<double>(shape.extents[d], areColumns ? kColumnTile : kRowTile));
-  while (countBlocks(shape, grid, tiles) < 2.0 * double(target.getUnits()) &&
+  while (countBlocks(shape, grid, tiles) <
+             kLeastBlocksOfUnit * double(target.getUnits()) &&
          tile / 2 >= least)
     tile /= 2;
 }

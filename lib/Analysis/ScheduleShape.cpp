@@ -2,6 +2,7 @@
 #include "ScheduleShape.h"
 
 #include "redfuse/Analysis/CostConstants.h"
+#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Analysis/Windows.h"
 
@@ -133,7 +134,7 @@ FailureOr<ScheduleShape> redfuse::analyseShape(CascadeOp cascade, bool isGpu) {
                       /*ranks=*/0,
                       std::nullopt};
   for (int64_t e : getStaticExtents(cascade))
-    shape.extents.push_back(ShapedType::isDynamic(e) ? kDynamicExtent : e);
+    shape.extents.push_back(getAssumedExtent(e));
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
   unsigned numInputs = cascade.getInputs().size();
   SmallBitVector common(numDims, true);

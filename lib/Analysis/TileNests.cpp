@@ -5,6 +5,7 @@
 // keeps is laid out as it is walked.
 //
 //===----------------------------------------------------------------------===//
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/TileProgram.h"
 
 using namespace mlir;
@@ -280,14 +281,14 @@ TileProgram::chooseVectorDim(const LoopNest &nest) const {
       const SmallBitVector &set = dimSets[v];
       double points = capacityOf(set);
       if (!set.test(d))
-        cost += points * 0.1; // hoisted out of the vector loop
+        cost += points * kHoistedAccess;
       else if (layout.contiguous == d)
         cost += points / capacity * steps;
       else if (layout.strided && layout.strided->first == d &&
                layout.strided->second <= options.mostStride)
         cost += points / capacity * steps * double(2 * layout.strided->second);
       else
-        cost += points * 1.5; // element by element
+        cost += points * kAccessOfElement;
     };
     for (Root *root : nest.roots) {
       for (Value v : root->cone) {
@@ -298,10 +299,11 @@ TileProgram::chooseVectorDim(const LoopNest &nest) const {
         else if (kept.contains(v))
           access(v, {it == innermost.end() ? d : it->second, {}, true});
         else
-          cost +=
-              capacityOf(dimSets[v]) *
-              (dimSets[v].test(d) ? steps / capacity : 1.0) *
-              (v.getDefiningOp() && isExpensive(v.getDefiningOp()) ? 8 : 0.5);
+          cost += capacityOf(dimSets[v]) *
+                  (dimSets[v].test(d) ? steps / capacity : 1.0) *
+                  (v.getDefiningOp() && isExpensive(v.getDefiningOp())
+                       ? kExpensiveOp
+                       : kSimpleOp);
       }
       if (root->kind == Root::Kind::Yield) {
         // The innermost dim of the destination.
@@ -314,15 +316,15 @@ TileProgram::chooseVectorDim(const LoopNest &nest) const {
                   map.getResult(map.getNumResults() - 1)))
             last = e.getPosition();
         double points = capacityOf(root->dims);
-        cost += last == d ? points / capacity * steps : points * 1.5;
+        cost +=
+            last == d ? points / capacity * steps : points * kAccessOfElement;
       }
       if (root->kind == Root::Kind::Reduce &&
           llvm::is_contained(nest.over, d)) {
-        // Folding the lanes of the accumulator at the end.
         SmallBitVector into = root->dims;
         for (unsigned o : nest.over)
           into.reset(o);
-        cost += capacityOf(into) * 6;
+        cost += capacityOf(into) * kFoldedLanes;
       }
     }
     if (!best || cost < bestCost) {

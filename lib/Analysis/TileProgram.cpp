@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "redfuse/Analysis/TileProgram.h"
+#include "redfuse/Analysis/CostConstants.h"
+#include "redfuse/Analysis/FusionCost.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -60,10 +62,7 @@ TileProgram::create(IndexProgramOpInterface op, ArrayRef<TileDim> dims,
 double TileProgram::capacityOf(const SmallBitVector &set) const {
   double product = 1;
   for (unsigned d : set.set_bits())
-    // A dim of unknown extent counts as long.
-    product *= ShapedType::isDynamic(dims[d].capacity)
-                   ? 1024.0
-                   : std::max<double>(1, dims[d].capacity);
+    product *= std::max(1.0, getAssumedExtent(dims[d].capacity));
   return product;
 }
 
@@ -342,10 +341,11 @@ std::optional<Contraction> TileProgram::matchContraction(Root &root) {
       SmallBitVector vectorDims = dimSets[vectorOperand];
       bool isStreamed = llvm::any_of(
           vectorDims.set_bits(), [&](unsigned d) { return dims[d].isStream; });
-      double packing = isPlain || isComputed
-                           ? 0
-                           : capacityOf(vectorDims) * (isStreamed ? 1 : 0.1);
-      double cost = work * waste / options.lanes + packing * 2;
+      double packing =
+          isPlain || isComputed
+              ? 0
+              : capacityOf(vectorDims) * (isStreamed ? 1 : kPackedOnce);
+      double cost = work * waste / options.lanes + packing * kPackedElement;
       if (!c.m)
         cost *= 2; // one load for each multiply-add
       if (!best || cost < bestCost) {

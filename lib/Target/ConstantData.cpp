@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace redfuse;
 
 static constexpr llvm::StringLiteral kConstantsMagic("RFDATA\0\1");
-/// A smaller constant is part of the object file.
+/// Bytes below which a constant is part of the object file. Estimated.
 static constexpr size_t kLeastConstantBytes = 1 << 20;
 
 /// The bytes of a constant as they are in memory; none if it has another form.

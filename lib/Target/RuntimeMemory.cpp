@@ -46,9 +46,13 @@ struct alignas(64) BlockHeader {
 static_assert(sizeof(BlockHeader) == (kSanitized ? 128 : 64),
               "a block starts on its own line");
 
+/// What a header of ours begins with.
 static constexpr uint64_t kMagic = 0x7265646675736521ull;
+/// A huge page of Linux on x86-64 and most others.
 static constexpr int64_t kHugePage = int64_t(2) << 20;
+/// Bytes from which on memory is mapped, to be in huge pages. Estimated.
 static constexpr int64_t kMapFrom = int64_t(1) << 20;
+/// Bytes that no machine has.
 static constexpr int64_t kLargest = int64_t(1) << 46;
 
 // Size classes: four steps from each power of two to the next.

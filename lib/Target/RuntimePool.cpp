@@ -135,6 +135,8 @@ private:
   // state: the number of workers inside, whether more may enter, the launch.
   static constexpr uint64_t kCount = 0xffff, kOpen = 0x10000;
   static constexpr int kEpochShift = 17;
+  /// How long workers look for another launch before they sleep. Estimated: to be woken
+  /// takes about as long.
   static constexpr auto kSpin = std::chrono::microseconds(40);
 
   struct Job {

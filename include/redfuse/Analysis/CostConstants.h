@@ -95,6 +95,9 @@ inline constexpr size_t kMostInstances = 640;
 /// Elements that stand beside a long tensor in a concatenation, for it to be split: each is
 /// an operation of its own. Estimated.
 inline constexpr int64_t kMostElementsBeside = 8;
+/// Exponents, without their signs, whose powers are multiplications: with larger ones a
+/// call is as good, and multiplications lose accuracy. Estimated.
+inline constexpr int64_t kLargestExponent = 16;
 /// Parts of a concatenation that becomes one op: every element reads from all of them.
 /// Estimated.
 inline constexpr unsigned kMostParts = 8;
@@ -111,6 +114,15 @@ inline constexpr int64_t kUpdatesInTurn = 8, kComparedUpdates = 256,
                          kMostUpdatesOfPlace = 64;
 
 //===----------------------------------------------------------------------===//
+// Maps that are cut in two (redfuse-split-maps), on GPUs
+//===----------------------------------------------------------------------===//
+
+/// Bytes of an access of a thread; and how much longer maps take whose accesses are of
+/// single elements. Measured on an H200: 910e6 bf16 in 1.22 ms, by vectors in 0.88. Less is
+/// assumed, as other types have fewer elements.
+inline constexpr double kVectorBytes = 16, kLossOfElements = 0.25;
+
+//===----------------------------------------------------------------------===//
 // Dims that are taken as one (redfuse-collapse-dims)
 //===----------------------------------------------------------------------===//
 
@@ -119,8 +131,28 @@ inline constexpr unsigned kManyDims = 6;
 /// The use of threads along short rows, beside that along what they are part of, from which
 /// on they stay as they are. Estimated.
 inline constexpr double kLeastBetter = 0.7;
-/// What rows of a product fill of tiles of 128, from which on they stay as they are. Estimated.
+/// Rows of a tile of products, and what rows fill of such tiles, from which on they stay as
+/// they are. Estimated.
+inline constexpr int64_t kTileRows = 128;
 inline constexpr double kLeastFilled = 0.9;
+
+//===----------------------------------------------------------------------===//
+// Ranges of indices (IndexRanges.cpp)
+//===----------------------------------------------------------------------===//
+
+/// Definitions that are followed from a value, and bounds of it that are kept. Estimated.
+inline constexpr unsigned kMostSteps = 24, kMostBounds = 4;
+
+//===----------------------------------------------------------------------===//
+// Checks of windows (redfuse-check-accesses)
+//===----------------------------------------------------------------------===//
+
+/// Points at which an index is tried for its ends: by the compiler (a second or less), and
+/// by the program, in every call; and bounds of an index that are kept, as more would only
+/// grow with it. Estimated.
+inline constexpr int64_t kMostTriedPoints = int64_t(1) << 22,
+                         kMostPointsInCalls = int64_t(1) << 14;
+inline constexpr unsigned kMostBoundsOfWindow = 4;
 
 //===----------------------------------------------------------------------===//
 // Loops that write into one tensor after another (redfuse-cut-carried)
@@ -166,6 +198,8 @@ inline constexpr double kColumnTile = 4096;
 /// Rows of a block of a CPU that folds each, so that it may do so together
 /// (lib/Codegen/CPU/Tuning.h, which says what was measured).
 inline constexpr double kRowTile = 8;
+/// Blocks for each unit for which both are halved. Estimated.
+inline constexpr double kLeastBlocksOfUnit = 2;
 /// Blocks for each unit that tiles are halved for, to even out their lengths.
 /// Estimated.
 inline constexpr int64_t kBlocksOfUnit = 4;
@@ -173,6 +207,20 @@ inline constexpr int64_t kBlocksOfUnit = 4;
 /// without; and the fewest to which these are halved to stay in the cache. Estimated.
 inline constexpr int64_t kStreamedProducts = 128, kStreamedElements = 4096,
                          kLeastStreamed = 16;
+
+//===----------------------------------------------------------------------===//
+// Tile programs: the dim that vectors lie along (TileNests.cpp, TileProgram.cpp)
+//===----------------------------------------------------------------------===//
+
+/// Of a point of a loop, beside the load of a vector's element from memory where neighbours
+/// are: a load that does not depend on the dim, and so leaves the loop; one whose
+/// neighbours lie apart; simple ops, and functions and divisions; and to fold the lanes of
+/// an accumulator at the end. Estimated.
+inline constexpr double kHoistedAccess = 0.1, kAccessOfElement = 1.5,
+                        kSimpleOp = 0.5, kExpensiveOp = 8, kFoldedLanes = 6;
+/// Of packing an element of a product's operand, beside a multiply-add; and what counts of
+/// it where a block packs once for all steps of a stream. Estimated.
+inline constexpr double kPackedElement = 2, kPackedOnce = 0.1;
 
 //===----------------------------------------------------------------------===//
 // Schedules: whole, streamed, or split

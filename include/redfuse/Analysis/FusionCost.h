@@ -20,7 +20,10 @@ llvm::FailureOr<const Chip *> requireChip(mlir::Operation *op);
 /// The cost of evaluating one body op for one point, in additions.
 double getOpCost(mlir::Operation *op);
 
-/// The bytes of a tensor; dynamic extents count as `kDynamicExtent`.
+/// An extent as prices take it: a dynamic one counts as `kDynamicExtent`.
+double getAssumedExtent(int64_t extent);
+
+/// The bytes of a tensor, of assumed extents.
 double getTensorBytes(mlir::Value tensor);
 
 /// Whether evaluating `op` again for every use is as cheap as reading its value:

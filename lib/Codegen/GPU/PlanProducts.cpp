@@ -30,7 +30,7 @@ unsigned redfuse::chooseLanes(LaunchOp launch) {
       continue;
     double size = 1;
     for (int64_t extent : memref.getShape())
-      size *= ShapedType::isDynamic(extent) ? 1024.0 : double(extent);
+      size *= getAssumedExtent(extent);
     int64_t bytes = bytesOf(memref.getElementType());
     if (size * bytes > most) {
       most = size * bytes;
@@ -96,8 +96,7 @@ private:
 } // namespace
 
 static double extentOf(const KernelSpace &space, unsigned d) {
-  int64_t extent = space.staticExtents[d];
-  return ShapedType::isDynamic(extent) ? 1024.0 : double(extent);
+  return getAssumedExtent(space.staticExtents[d]);
 }
 
 static FoundProducts findProducts(const KernelPrograms &programs,
@@ -152,7 +151,7 @@ bool ProductTileChoice::enlarge() {
     if (tiles[d] * 2 > kMostTile || !fits(d))
       continue;
     tiles[d] *= 2;
-    if (countTiles() < 2.0 * units)
+    if (countTiles() < kTilesOfUnit * double(units))
       tiles[d] /= 2;
     else
       isLarger = true;

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 #include "WindowChecks.h"
 #include "WindowPoints.h"
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -30,11 +31,6 @@ using namespace redfuse;
 using llvm::DynamicAPInt;
 
 using Predicate = arith::CmpIPredicate;
-
-/// Points that a program tries at most, in every call.
-static constexpr int64_t kMostPointsInCalls = int64_t(1) << 14;
-/// Bounds that are kept; more would only grow with the index.
-static constexpr unsigned kMostBounds = 4;
 
 namespace {
 /// Between which values an expression lies, in terms of extents.
@@ -248,8 +244,8 @@ WindowRange WindowChecker::getSum(const WindowRange &a, const WindowRange &b) {
   made.dims = a.dims;
   made.dims |= b.dims;
   for (auto *bounds : {&made.lows, &made.highs})
-    if (bounds->size() > kMostBounds) {
-      bounds->resize(kMostBounds);
+    if (bounds->size() > kMostBoundsOfWindow) {
+      bounds->resize(kMostBoundsOfWindow);
       made.isDense = made.isExact = false;
     }
   return made;

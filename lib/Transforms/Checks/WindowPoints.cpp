@@ -1,5 +1,6 @@
 //===- WindowPoints.cpp - where affine expressions have their ends --------===//
 #include "WindowPoints.h"
+#include "redfuse/Analysis/CostConstants.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/MathExtras.h"
@@ -7,9 +8,6 @@
 using namespace mlir;
 using namespace redfuse;
 using llvm::DynamicAPInt;
-
-/// Points that are tried at most.
-static constexpr int64_t kMostPoints = int64_t(1) << 22;
 
 static int64_t getConstant(AffineExpr expr) {
   return cast<AffineConstantExpr>(expr).getValue();
@@ -108,7 +106,7 @@ static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> at) {
 
 std::optional<std::pair<int64_t, int64_t>>
 redfuse::findEnds(AffineExpr expr, ArrayRef<int64_t> extents) {
-  std::optional<int64_t> points = countPoints(expr, extents, kMostPoints);
+  std::optional<int64_t> points = countPoints(expr, extents, kMostTriedPoints);
   if (!points)
     return std::nullopt;
   struct Axis {

@@ -23,9 +23,6 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
-/// Rows of one matrix instruction of a warpgroup, and those of a tile.
-static constexpr int64_t kTileRows = 64, kWholeTile = 128;
-
 /// Where `dim` is a result of a map as it is; nothing where it does not occur, or
 /// occurs otherwise (`isOther`).
 static std::optional<unsigned> findPlain(AffineMap map, unsigned dim,
@@ -100,8 +97,9 @@ static SmallBitVector findFewRows(CascadeOp op) {
     SmallBitVector own = left;
     own ^= right;
     for (unsigned d = 0; d < extents.size(); ++d)
-      if (!ShapedType::isDynamic(extents[d]) && extents[d] < kTileRows &&
-          own.test(d) && llvm::is_contained(reduce.getInto(), d))
+      if (!ShapedType::isDynamic(extents[d]) &&
+          double(extents[d]) < kMatrixRows && own.test(d) &&
+          llvm::is_contained(reduce.getInto(), d))
         rows.set(d);
   }
   return rows;
@@ -127,7 +125,7 @@ static SmallBitVector findPartlyFilledRows(CascadeOp op) {
     if (!own.test(unsigned(d)) || ShapedType::isDynamic(extents[d]))
       continue;
     rows.set(unsigned(d));
-    auto tiles = double(llvm::alignTo(uint64_t(extents[d]), kWholeTile));
+    auto tiles = double(llvm::alignTo(uint64_t(extents[d]), kTileRows));
     isPartlyFilled |=
         extents[d] > 1 && double(extents[d]) < kLeastFilled * tiles;
   }

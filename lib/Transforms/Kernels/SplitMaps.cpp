@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "Canonicalized.h"
 
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
@@ -25,10 +26,6 @@ namespace redfuse {
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Bytes of an access, and how much longer maps take whose accesses are of single elements: 910e6
-/// bf16 on an H200 1.22 ms, where vectors take 0.88. Estimated for others.
-static constexpr double kVectorBytes = 16, kLossOfElements = 0.25;
 
 namespace {
 /// Where a cascade reads other tensors: from `at` on along `dim`.
@@ -76,8 +73,7 @@ static int64_t countLoaded(Value v, Block &body, DenseSet<Value> &seen) {
 }
 
 /// In front of the last elements of one dim, which all tensors have as it is, where it is no whole
-/// number of vectors: an access for each element takes a quarter longer, and less of that is worth
-/// a launch.
+/// number of vectors, if what single elements take longer is worth a launch.
 static std::optional<Seam> findTail(CascadeOp op, const Chip &chip) {
   SmallVector<int64_t> extents = getStaticExtents(op);
   if (extents.size() != 1)

@@ -1,6 +1,8 @@
 //===- NormalizePowers.cpp - powers by small whole numbers ----------------===//
 #include "NormalizeCommon.h"
 
+#include "redfuse/Analysis/CostConstants.h"
+
 #include "mlir/IR/Matchers.h"
 
 namespace redfuse {
@@ -11,9 +13,6 @@ namespace redfuse {
 using namespace mlir;
 
 namespace {
-
-/// Beyond this a call is as good, and multiplications lose accuracy.
-constexpr int64_t kLargestExponent = 16;
 
 /// The exponent, if it is a whole constant (scalar or splat).
 std::optional<int64_t> getWholeExponent(Value exponent) {
@@ -39,7 +38,7 @@ struct PowerToProduct : OpRewritePattern<PowOp> {
   LogicalResult matchAndRewrite(PowOp op,
                                 PatternRewriter &rewriter) const override {
     std::optional<int64_t> exponent = getWholeExponent(op.getRhs());
-    if (!exponent || std::abs(*exponent) > kLargestExponent)
+    if (!exponent || std::abs(*exponent) > redfuse::kLargestExponent)
       return rewriter.notifyMatchFailure(op, "no small whole exponent");
     Location loc = op.getLoc();
     Type type = op.getType();

@@ -1,5 +1,6 @@
 //===- ContractionPlan.cpp - how a sum of products is cut into tiles ------===//
 #include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
+#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Codegen/GPU/Contractions/OperandBox.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
@@ -451,9 +452,7 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   auto extentOf = [&](ArrayRef<unsigned> dims) {
     double points = 1;
     for (unsigned d : dims)
-      points *= ShapedType::isDynamic(space.staticExtents[d])
-                    ? 1024.0
-                    : double(space.staticExtents[d]);
+      points *= getAssumedExtent(space.staticExtents[d]);
     return points;
   };
   ContractionCost cost{x};
@@ -473,7 +472,7 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
       continue;
     double size = double(bytesOf(type.getElementType()));
     for (int64_t extent : type.getShape())
-      size *= ShapedType::isDynamic(extent) ? 1024.0 : double(extent);
+      size *= getAssumedExtent(extent);
     cost.bytes += size;
   }
   cost.units = double(units);

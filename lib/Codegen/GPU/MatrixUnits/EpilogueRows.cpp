@@ -1,14 +1,13 @@
 //===- EpilogueRows.cpp - results whose rows no box can have --------------===//
 #include "Epilogue.h"
 
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
+
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace redfuse;
-
-/// Rows of an iteration: the loads of all are under way before the first is stored.
-static constexpr int64_t kRowsAtOnce = 4;
 
 /// Some columns of the rows of a warp, in its part of shared memory at `start`, and where in
 /// the result the current row of them begins.
@@ -156,10 +155,10 @@ void Epilogue::storeByRows(const Fragment &value, Value memref, AffineMap map) {
     stage(ArrayRef(value.values).slice(from / 2, piece.columns / 2), into);
     NVVM::SyncWarpOp::create(b, loc, ptx.i32(-1));
     auto loop = scf::ForOp::create(b, loc, index(0), index(kWarpRows),
-                                   index(kRowsAtOnce));
+                                   index(kRowsOfStore));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    for (int64_t k = 0; k < kRowsAtOnce; ++k) {
+    for (int64_t k = 0; k < kRowsOfStore; ++k) {
       Value row =
           arith::AddIOp::create(b, loc, loop.getInductionVar(), index(k));
       positions[plan.m] = arith::AddIOp::create(b, loc, firstRow, row);

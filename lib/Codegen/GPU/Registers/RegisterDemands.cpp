@@ -3,6 +3,7 @@
 #include "Tuning.h"
 
 #include "redfuse/Analysis/CostConstants.h"
+#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Analysis/Windows.h"
 
@@ -142,7 +143,7 @@ std::string RegisterDemands::findAccesses(LaunchOp launch) {
           }))
         access.contiguous = last.getPosition();
       for (int64_t extent : type.getShape())
-        access.size *= ShapedType::isDynamic(extent) ? 1024.0 : double(extent);
+        access.size *= getAssumedExtent(extent);
       access.size *= access.bytes;
       accesses.push_back(std::move(access));
     }
@@ -171,6 +172,7 @@ void RegisterDemands::findWindows() {
     if (access.isInput)
       maps.push_back(access.map);
   taps = findTaps(maps, reduced, [&](unsigned d) {
+    // An open one is no window, whatever it is.
     int64_t extent = space.staticExtents[d];
     return ShapedType::isDynamic(extent) ? 1e9 : double(extent);
   });
@@ -232,7 +234,7 @@ double RegisterDemands::countTiles() const {
   for (unsigned d = 0; d < space.numDims; ++d)
     if (isGrid(d))
       tiles *= ShapedType::isDynamic(space.staticExtents[d])
-                   ? 1024.0
+                   ? double(kDynamicExtent)
                    : std::ceil(double(space.staticExtents[d]) / capacity[d]);
   return tiles;
 }

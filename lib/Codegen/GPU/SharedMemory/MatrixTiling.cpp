@@ -2,6 +2,8 @@
 #include "redfuse/Codegen/GPU/SharedMemory/MatrixTiling.h"
 #include "redfuse/Codegen/GPU/SharedMemory/Tuning.h"
 
+#include "redfuse/Analysis/FusionCost.h"
+
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -25,7 +27,7 @@ bool TileShape::isMultiple(unsigned d, int64_t by) const {
 
 int64_t TileShape::capacityOf(unsigned d) const {
   int64_t size = dims[d].tile != 0 ? dims[d].tile : dims[d].staticExtent;
-  return ShapedType::isDynamic(size) ? 1024 : size;
+  return int64_t(getAssumedExtent(size));
 }
 
 int64_t TileShape::capacityOf(ArrayRef<unsigned> ofDims) const {
@@ -53,7 +55,7 @@ MatrixTiling::MatrixTiling(const MatrixForm &form, const TileProgram &program,
     ;
 }
 
-/// Loops over instructions cost as much as the loads of what they multiply.
+/// The time of instructions, and of the loads of what they multiply.
 void MatrixTiling::chooseTile(int64_t warps) {
   int64_t rows = shape.capacityOf(form.rows),
           columns = shape.capacityOf(form.columns),
@@ -67,9 +69,9 @@ void MatrixTiling::chooseTile(int64_t warps) {
         continue;
       double tiles = double(batch) * llvm::divideCeil(rows, r * x.rows) *
                      llvm::divideCeil(columns, c * x.columns);
-      double work = x.rows * x.columns / 128.0;
+      double work = double(x.rows * x.columns) / kResultsOfStep;
       double cost = std::ceil(tiles / warps) *
-                    (r * c * work + 2.0 * (r * x.rowsPerLane + c));
+                    (r * c * work + kLoadSteps * (r * x.rowsPerLane + c));
       if (least == 0 || cost < least) {
         least = cost;
         rowTiles = r;

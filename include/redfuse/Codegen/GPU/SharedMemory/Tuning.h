@@ -48,6 +48,12 @@ inline constexpr int64_t kLeastRowBytes = 1024, kMovesOfCopyingThread = 4;
 inline constexpr int64_t kRowsOfProducts = 8, kLeastTile = 16, kMostTile = 128;
 /// Registers of a lane for sums, and bytes of one access.
 inline constexpr int64_t kMatrixSums = 64, kOperandBytes = 16;
+/// Results that a warp's unit multiplies in the time in which it issues an instruction, as
+/// prices of tiles count it, and such times of a lane's load of an operand. Estimated.
+inline constexpr double kResultsOfStep = 128, kLoadSteps = 2;
+/// Tiles for each multiprocessor that blocks should have left where tiles are enlarged.
+/// Estimated.
+inline constexpr double kTilesOfUnit = 2;
 /// Registers of a lane for what is loaded a step ahead, and the steps of a sum that
 /// make it worth while.
 inline constexpr int64_t kMatrixAhead = 64, kMatrixStepsAhead = 4;

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "MatrixPlanner.h"
 
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
+
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -18,15 +20,6 @@ using namespace redfuse;
 
 /// The score of what cannot be rows.
 static constexpr double kNoRows = -std::numeric_limits<double>::infinity();
-
-/// What rows cost whose elements are in lines of their own: as much as half of each tile
-/// being empty. Estimated; 128 x 64 x 256 x 256 results of 32 channels that are computed took
-/// 13 ms on an H100, where eager PyTorch takes 3.
-static constexpr double kScattered = 4;
-
-/// Multiply-adds that take as long as storing one 16-bit result: 330e12 a second, and 3e12
-/// bytes. Of shorter sums memory limits what waits for them.
-static constexpr double kSumOfStore = 220;
 
 static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
 
@@ -61,7 +54,7 @@ unsigned MatrixPlanner::chooseSum(ReduceOp reduce, Value a, Value c) {
   unsigned best = reduce.getOver()[0];
   double most = -1;
   for (int64_t d : reduce.getOver()) {
-    double score = filledOf(extentOf(d).value_or(1 << 20), 64, 64);
+    double score = filledOf(extentOf(d).value_or(kOpenRows), 64, 64);
     for (Value v : {a, c})
       score += contiguousDimOf(v) == d ? 2 : 0;
     if (score > most) {
@@ -128,7 +121,7 @@ std::optional<unsigned> MatrixPlanner::columnsOf(ReduceOp reduce, Value left,
   for (int64_t d : reduce.getInto()) {
     if ((*sets)[left].test(d) || !(*sets)[right].test(d))
       continue;
-    int64_t extent = extentOf(d).value_or(1 << 20);
+    int64_t extent = extentOf(d).value_or(kOpenRows);
     double score = filledOf(extent, 16, kMaxColumns) * widthOf(extent);
     score += isReduced.test(d) ? 8 : 0;
     score += !isAlongSum && contiguous == d ? 4 : 0;
@@ -177,7 +170,7 @@ bool MatrixPlanner::isScattered(Value v, unsigned rows, unsigned sum) {
       cone.insert_range(def->getOperands());
     std::optional<unsigned> along = contiguousDimOf(cone[i]);
     if (along && *along != rows && *along != sum &&
-        (*sets)[cone[i]].test(rows) && extentOf(*along).value_or(1 << 20) > 1)
+        (*sets)[cone[i]].test(rows) && extentOf(*along).value_or(kOpenRows) > 1)
       return true;
   }
   return false;
@@ -188,7 +181,7 @@ bool MatrixPlanner::isScattered(Value v, unsigned rows, unsigned sum) {
 /// should be stored along columns, of which threads have neighbours. What tiles leave empty
 /// counts as much as the units limit the time, how results are stored as much as memory does.
 double MatrixPlanner::scoreOfRows(unsigned d) {
-  int64_t extent = extentOf(d).value_or(1 << 20);
+  int64_t extent = extentOf(d).value_or(kOpenRows);
   bool isFirstLeft = llvm::all_of(
       operands, [&](auto &pair) { return (*sets)[pair.first].test(d); });
   double length = double(extent) + (isFirstLeft ? .5 : 0);
@@ -211,9 +204,9 @@ double MatrixPlanner::scoreOfRows(unsigned d) {
     double points = 1;
     ReduceOp reduce = product.reduce;
     for (int64_t over : reduce.getOver())
-      points *= double(extentOf(unsigned(over)).value_or(1 << 20));
+      points *= double(extentOf(unsigned(over)).value_or(kOpenRows));
     sum += points / kSumOfStore;
-    int64_t columns = extentOf(*n).value_or(1 << 20);
+    int64_t columns = extentOf(*n).value_or(kOpenRows);
     filled = std::min(filled, filledOf(extent, 64, 128) * widthOf(extent) *
                                   filledOf(columns, 16, kMaxColumns) *
                                   widthOf(columns));
@@ -224,7 +217,7 @@ double MatrixPlanner::scoreOfRows(unsigned d) {
   double empty = quarters((sum / filled + 1) / (sum + 1));
   double ordered = std::max(1.0, quarters((sum + 2) / (sum + 1)));
   return (areAlongColumns ? ordered : 0) - empty + order -
-         (areScattered ? kScattered : 0);
+         (areScattered ? kScatteredRows : 0);
 }
 
 /// The dim that all products have as rows, and that nothing reduces.
