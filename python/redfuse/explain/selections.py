@@ -40,14 +40,17 @@ def _selection(op: Any) -> dict:
 
 def add_ways(known: list[dict], launches: Iterator[Any]) -> None:
     """How they run on a GPU: the way that stands on the launches, in the same order."""
-    ways: dict[str, str] = {}
+    import mlir.ir as ir
+
+    ways: dict[int, str] = {}
     for launch in launches:
         if "redfuse.selection" in launch.attributes:
-            number, way = launch.attributes["redfuse.selection"].value.split(":")
-            ways.setdefault(number, way)
+            chosen = ir.DictAttr(launch.attributes["redfuse.selection"])
+            number = ir.IntegerAttr(chosen["number"]).value
+            ways.setdefault(number, ir.StringAttr(chosen["way"]).value)
     for number, selection in enumerate(known):
-        if str(number) in ways:
-            selection["way"] = ways[str(number)]
+        if number in ways:
+            selection["way"] = ways[number]
 
 
 def selection_lines(selection: dict) -> list[str]:

@@ -104,7 +104,7 @@ def SelectionsToGPU : Pass<"redfuse-selections-to-gpu", "mlir::ModuleOp"> {
     func.func @f(%x: memref<8x512xf32>, %v: memref<8x512xf32>) {
       gpu.launch_func @redfuse_gpu::@select_0 blocks in (%c2, %c1, %c1)
           threads in (%c128, %c1, %c1) dynamic_shared_memory_size %bytes
-          args(%x : memref<8x512xf32>, %v : memref<8x512xf32>) {redfuse.selection = "0:sort_rows"}
+          args(%x : memref<8x512xf32>, %v : memref<8x512xf32>) {redfuse.selection = {number = 0 : i64, way = "sort_rows"}}
       // ...
     }
     gpu.module @redfuse_gpu {

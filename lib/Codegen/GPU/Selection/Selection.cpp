@@ -57,8 +57,11 @@ void redfuse::generateSelection(SelectOp op, const SelectionLimits &limits,
   OrderedWords words = wordsOf(op);
   std::string name = "select_" + std::to_string(number);
   auto generate = [&](StringRef way, auto generator) {
+    Builder b(op.getContext());
     op->setAttr(kSelectionAttr,
-                StringAttr::get(op.getContext(), Twine(number) + ":" + way));
+                b.getDictionaryAttr(
+                    {b.getNamedAttr("number", b.getI64IntegerAttr(number)),
+                     b.getNamedAttr("way", b.getStringAttr(way))}));
     generator(op, words, limits, device, name);
   };
   switch (chooseWay(op, limits)) {

@@ -31,7 +31,7 @@ enum class SelectionWay {
 /// The way that takes the least, of those that the op's extents allow.
 SelectionWay chooseWay(SelectOp op, const SelectionLimits &limits);
 
-/// On the launches of a selection: its number, and the way, as "0:sort_rows".
+/// On the launches of a selection: its `number`, and the `way`.
 inline constexpr llvm::StringLiteral kSelectionAttr = "redfuse.selection";
 
 /// Makes the kernels of `op`, on buffers, at the end of `device`, and their launches,
