@@ -93,6 +93,8 @@ int64_t getLeastSharedBytes(const Chip &chip);
 
 /// What a block does not get of a multiprocessor's shared memory, in bytes.
 inline constexpr int64_t kReservedSharedBytes = 1024;
+/// What a block of AMD's has (LDS), whichever of the table.
+inline constexpr int64_t kSharedBytesOfAMD = 64 * 1024;
 /// Bytes of shared memory that a block may have; 0 where that is not known.
 int64_t getBlockSharedBytes(const Chip &chip);
 

@@ -37,11 +37,9 @@ struct SelectionsToGPU
     if (const Chip *chip = getChipOf(module)) {
       limits.warp = getWarpLanes(chip);
       limits.boundsRegisters = chip->family == "cuda";
-      // A block of NVIDIA's gets 1 KiB less than a multiprocessor has; AMD's have
-      // 64 KiB.
-      limits.sharedBytes = chip->sharedBytes > 0
-                               ? getLeastSharedBytes(*chip) - 1024
-                               : int64_t(64) * 1024;
+      limits.sharedBytes = chip->sharedBytes > 0 ? getLeastSharedBytes(*chip) -
+                                                       kReservedSharedBytes
+                                                 : kSharedBytesOfAMD;
     }
     gpu::GPUModuleOp device = getDeviceModule(module);
     for (auto [i, op] : llvm::enumerate(ops)) {
