@@ -35,7 +35,7 @@ static void forEachUse(Operation *op, function_ref<void(Value)> fn) {
   }
 }
 
-ArrayRef<Value> Planner::usesOf(Operation *op) {
+ArrayRef<Value> FusionPlanner::usesOf(Operation *op) {
   auto [it, isNew] = uses.try_emplace(op);
   if (isNew) {
     SmallVector<Value> found;
@@ -46,13 +46,13 @@ ArrayRef<Value> Planner::usesOf(Operation *op) {
 }
 
 /// What uses `v` is about to use another value.
-void Planner::forgetUsers(Value v) {
+void FusionPlanner::forgetUsers(Value v) {
   for (Operation *user : v.getUsers())
     uses.erase(block.findAncestorOpInBlock(*user));
 }
 
 /// Erases what nobody uses; the numbers of ops are to be made again.
-void Planner::erase(CascadeOp op) {
+void FusionPlanner::erase(CascadeOp op) {
   for (Value input : op->getOperands())
     forgetUsers(input);
   uses.erase(op);
@@ -60,13 +60,13 @@ void Planner::erase(CascadeOp op) {
   op->erase();
 }
 
-void Planner::eraseDead(RewriterBase &rewriter) {
+void FusionPlanner::eraseDead(RewriterBase &rewriter) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       rewriter.eraseOp(&op);
 }
 
-void Planner::number() {
+void FusionPlanner::number() {
   position.clear();
   opAt.clear();
   behind.clear();
@@ -91,7 +91,7 @@ void Planner::number() {
 }
 
 /// The results of other cascades that `op` reads, each once.
-SmallVector<OpResult> Planner::producersOf(CascadeOp op) {
+SmallVector<OpResult> FusionPlanner::producersOf(CascadeOp op) {
   llvm::SmallSetVector<Value, 8> seen;
   unsigned numInputs = op.getInputs().size();
   for (auto [i, v] : llvm::enumerate(usesOf(op))) {
@@ -103,7 +103,7 @@ SmallVector<OpResult> Planner::producersOf(CascadeOp op) {
   return llvm::map_to_vector(seen, [](Value v) { return cast<OpResult>(v); });
 }
 
-bool Planner::isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
+bool FusionPlanner::isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
   llvm::BitVector members(opAt.size()), before(opAt.size());
   for (CascadeOp op : ops) {
     members.set(position.lookup(op));
@@ -153,8 +153,8 @@ bool Planner::isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
   return true;
 }
 
-std::optional<FusionGroup> Planner::evaluate(SmallVector<CascadeOp> ops,
-                                             FusionRefusal &why) {
+std::optional<FusionGroup> FusionPlanner::evaluate(SmallVector<CascadeOp> ops,
+                                                   FusionRefusal &why) {
   llvm::sort(ops, [&](CascadeOp a, CascadeOp b) {
     return position.lookup(a) < position.lookup(b);
   });
@@ -195,8 +195,8 @@ double redfuse::getLargestBetween(ArrayRef<CascadeOp> ops) {
   return largest;
 }
 
-bool Planner::isBetter(const FusionGroup &fused, const FusionGroup &a,
-                       const FusionGroup &b, FusionRefusal &why) {
+bool FusionPlanner::isBetter(const FusionGroup &fused, const FusionGroup &a,
+                             const FusionGroup &b, FusionRefusal &why) {
   Operation *op = CascadeOp(b.ops.front());
   // Maps over other dims are other loops: a block would go through all of one part's for
   // what the parts have in common.
@@ -246,8 +246,8 @@ bool Planner::isBetter(const FusionGroup &fused, const FusionGroup &a,
   return false;
 }
 
-bool Planner::isWithinBounds(const FusionGroup &a, const FusionGroup &b,
-                             FusionRefusal &why) {
+bool FusionPlanner::isWithinBounds(const FusionGroup &a, const FusionGroup &b,
+                                   FusionRefusal &why) {
   if (a.ops.size() + b.ops.size() > maxGroup) {
     why = {CascadeOp(b.ops.front()), "size",
            "the group would have more than " + std::to_string(maxGroup) +
@@ -258,8 +258,8 @@ bool Planner::isWithinBounds(const FusionGroup &a, const FusionGroup &b,
   return isShortEnough(a.length, b.length, b.ops.front(), why);
 }
 
-bool Planner::areApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
-                       FusionRefusal &why) {
+bool FusionPlanner::areApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
+                             FusionRefusal &why) {
   if (apart.empty())
     return false;
   for (CascadeOp x : a)
@@ -309,8 +309,8 @@ static bool reduceTogether(const FusionSpace &space, ArrayRef<CascadeOp> a,
                       [&](unsigned v) { return first.contains(v); });
 }
 
-void Planner::keepBehind(func::FuncOp func,
-                         std::pair<unsigned, unsigned> argument) {
+void FusionPlanner::keepBehind(func::FuncOp func,
+                               std::pair<unsigned, unsigned> argument) {
   DenseMap<Operation *, StreamedAxis> dims = StreamedDim::trace(func, argument);
   for (auto cascade : block.getOps<CascadeOp>()) {
     auto found = dims.find(cascade);
@@ -325,7 +325,7 @@ void Planner::keepBehind(func::FuncOp func,
 }
 
 /// Whether something is reduced that no reduction over what is streamed needs.
-bool Planner::nestsStream(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
+bool FusionPlanner::nestsStream(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
   auto isStreamed = [&](CascadeOp op) { return overStream.contains(op); };
   if (llvm::none_of(ops, isStreamed))
     return false;
@@ -344,9 +344,10 @@ bool Planner::nestsStream(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
   return false;
 }
 
-std::optional<FusionGroup> Planner::tryMerge(const FusionGroup &a,
-                                             const FusionGroup &b, bool isEdge,
-                                             FusionRefusal &why) {
+std::optional<FusionGroup> FusionPlanner::tryMerge(const FusionGroup &a,
+                                                   const FusionGroup &b,
+                                                   bool isEdge,
+                                                   FusionRefusal &why) {
   bool isFree = !prices && isEdge;
   if (!isWithinBounds(a, b, why) || (!isFree && areApart(a.ops, b.ops, why)))
     return std::nullopt;
@@ -364,7 +365,7 @@ std::optional<FusionGroup> Planner::tryMerge(const FusionGroup &a,
   return fused;
 }
 
-void Planner::adopt(unsigned a, unsigned b, FusionGroup fused) {
+void FusionPlanner::adopt(unsigned a, unsigned b, FusionGroup fused) {
   for (CascadeOp op : fused.ops)
     groupOf[op] = a;
   fused.growth = std::make_shared<Growth>(
@@ -373,7 +374,7 @@ void Planner::adopt(unsigned a, unsigned b, FusionGroup fused) {
   groups[b].reset();
 }
 
-bool Planner::isTriedAgain(Operation *producer, Operation *consumer) {
+bool FusionPlanner::isTriedAgain(Operation *producer, Operation *consumer) {
   std::pair<unsigned, unsigned> versions{
       groups[groupOf.lookup(producer)]->version,
       groups[groupOf.lookup(consumer)]->version};
@@ -381,7 +382,7 @@ bool Planner::isTriedAgain(Operation *producer, Operation *consumer) {
   return std::exchange(known, versions) == versions;
 }
 
-bool Planner::growAlongEdge(Operation *producer, CascadeOp consumer) {
+bool FusionPlanner::growAlongEdge(Operation *producer, CascadeOp consumer) {
   unsigned a = groupOf.lookup(producer), b = groupOf.lookup(consumer);
   if (a == b || isTriedAgain(producer, consumer))
     return false;
@@ -396,7 +397,7 @@ bool Planner::growAlongEdge(Operation *producer, CascadeOp consumer) {
   return true;
 }
 
-void Planner::growAlongEdges() {
+void FusionPlanner::growAlongEdges() {
   bool changed = true;
   while (changed) {
     changed = false;
@@ -407,14 +408,14 @@ void Planner::growAlongEdges() {
 }
 
 /// Notes that a group reads its tensors from memory.
-void Planner::addReaders(unsigned group,
-                         DenseMap<Value, std::set<unsigned>> &readers) {
+void FusionPlanner::addReaders(unsigned group,
+                               DenseMap<Value, std::set<unsigned>> &readers) {
   for (const FusionSpace::Access &access : groups[group]->space.getAccesses())
     if (access.producer < 0)
       readers[access.tensor].insert(group);
 }
 
-bool Planner::growBeside(unsigned a, unsigned b) {
+bool FusionPlanner::growBeside(unsigned a, unsigned b) {
   FusionRefusal why;
   std::optional<FusionGroup> fused =
       tryMerge(*groups[a], *groups[b], /*isEdge=*/false, why);
@@ -431,7 +432,7 @@ bool Planner::growBeside(unsigned a, unsigned b) {
 
 /// Cascades that read the same tensor, with no edge between them, where one
 /// kernel keeps all the blocks of both.
-void Planner::growBesideEachOther() {
+void FusionPlanner::growBesideEachOther() {
   DenseMap<Value, std::set<unsigned>> readers;
   for (unsigned g = 0; g < groups.size(); ++g)
     if (groups[g])
@@ -466,7 +467,7 @@ void Planner::growBesideEachOther() {
 
 /// What makes `edge`, up to what is in memory anyway: cheap maps of one group, in block
 /// order; none if something else is between.
-SmallVector<CascadeOp> Planner::findCheapMaps(OpResult edge) {
+SmallVector<CascadeOp> FusionPlanner::findCheapMaps(OpResult edge) {
   unsigned group = groupOf.lookup(edge.getOwner());
   auto isInMemory = [&](OpResult value) {
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
@@ -494,8 +495,8 @@ SmallVector<CascadeOp> Planner::findCheapMaps(OpResult edge) {
 
 /// Copies of `maps`, which make `edge`, for the group of the consumer, if both are faster
 /// for it.
-bool Planner::duplicateFor(RewriterBase &rewriter, OpResult edge,
-                           ArrayRef<CascadeOp> maps, CascadeOp consumer) {
+bool FusionPlanner::duplicateFor(RewriterBase &rewriter, OpResult edge,
+                                 ArrayRef<CascadeOp> maps, CascadeOp consumer) {
   unsigned a = groupOf.lookup(edge.getOwner()), b = groupOf.lookup(consumer);
   FusionRefusal why;
   if (areApart(maps, groups[b]->ops, why))
@@ -538,7 +539,7 @@ bool Planner::duplicateFor(RewriterBase &rewriter, OpResult edge,
 
 /// Cheap maps whose value another group reads are computed there rather than stored, if
 /// what they are made of is in memory anyway.
-bool Planner::duplicateCheapMaps(RewriterBase &rewriter) {
+bool FusionPlanner::duplicateCheapMaps(RewriterBase &rewriter) {
   // A copy of the list, which changes with every attempt.
   for (CascadeOp consumer : SmallVector<CascadeOp>(cascades))
     for (OpResult edge : producersOf(consumer)) {
@@ -555,7 +556,7 @@ bool Planner::duplicateCheapMaps(RewriterBase &rewriter) {
   return false;
 }
 
-void Planner::grow(RewriterBase &rewriter) {
+void FusionPlanner::grow(RewriterBase &rewriter) {
   growAlongEdges();
   tried.clear();
   while (duplicateCheapMaps(rewriter)) {
@@ -566,7 +567,7 @@ void Planner::grow(RewriterBase &rewriter) {
 /// What stands between a cascade and what it needs of another one, where that is
 /// no cascade itself: the nearest, as behind hundreds of ops that hand on a tensor
 /// there are hundreds of cascades.
-void Planner::reportBetween(CascadeOp consumer) {
+void FusionPlanner::reportBetween(CascadeOp consumer) {
   llvm::SmallPtrSet<Operation *, 8> seen;
   SmallVector<std::pair<Operation *, Operation *>>
       list; // op, first of its kind
@@ -602,7 +603,7 @@ void Planner::reportBetween(CascadeOp consumer) {
   }
 }
 
-void Planner::report() {
+void FusionPlanner::report() {
   for (CascadeOp consumer : cascades)
     reportBetween(consumer);
   for (CascadeOp consumer : cascades)
@@ -620,7 +621,7 @@ void Planner::report() {
     }
 }
 
-bool Planner::run(RewriterBase &rewriter) {
+bool FusionPlanner::run(RewriterBase &rewriter) {
   eraseDead(rewriter);
   number();
   if (cascades.size() < 2)
@@ -680,8 +681,8 @@ struct FusePass : public redfuse::impl::FuseBase<FusePass> {
     for (Block *block : blocks) {
       readRanks(rewriter, *block);
       widenSlicedReductions(rewriter, *block);
-      Planner planner(*block, target, maxGroup, prices,
-                      isTried ? &trials : nullptr);
+      FusionPlanner planner(*block, target, maxGroup, prices,
+                            isTried ? &trials : nullptr);
       auto func = dyn_cast<func::FuncOp>(block->getParentOp());
       // A negative argument: an axis that is said later.
       if (func && hasAxis(func, along))

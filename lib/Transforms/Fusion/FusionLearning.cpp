@@ -17,14 +17,14 @@ bool redfuse::isReduced(CascadeOp op) {
                       [](Operation &inner) { return isRootOp(&inner); });
 }
 
-void Planner::keepApart(CascadeOp a, CascadeOp b, KernelPlan plan) {
+void FusionPlanner::keepApart(CascadeOp a, CascadeOp b, KernelPlan plan) {
   apart.try_emplace({a, b}, plan);
   apart.try_emplace({b, a}, plan);
 }
 
 /// Those that reduce, where both parts have some: the others may go to either.
-void Planner::keepStepApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
-                            KernelPlan plan) {
+void FusionPlanner::keepStepApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
+                                  KernelPlan plan) {
   bool isBetweenReductions =
       llvm::any_of(a, isReduced) && llvm::any_of(b, isReduced);
   for (CascadeOp x : a)
@@ -35,8 +35,8 @@ void Planner::keepStepApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
 
 /// Where a group had to be taken apart, each step of growing again is tried at once, not
 /// one of them each time that all is taken apart: there may be hundreds to blame.
-bool Planner::staysFast(const FusionGroup &fused, const FusionGroup &a,
-                        const FusionGroup &b, FusionRefusal &why) {
+bool FusionPlanner::staysFast(const FusionGroup &fused, const FusionGroup &a,
+                              const FusionGroup &b, FusionRefusal &why) {
   auto isSuspect = [&](CascadeOp op) { return suspects.contains(op); };
   if (suspects.empty() || llvm::none_of(fused.ops, isSuspect) ||
       llvm::none_of(a.ops, isReduced) || llvm::none_of(b.ops, isReduced) ||
@@ -52,7 +52,8 @@ bool Planner::staysFast(const FusionGroup &fused, const FusionGroup &a,
 }
 
 /// Whether it depends on a cascade of that kind, or is one.
-bool Planner::isBehind(CascadeOp op, function_ref<bool(CascadeOp)> other) {
+bool FusionPlanner::isBehind(CascadeOp op,
+                             function_ref<bool(CascadeOp)> other) {
   const llvm::BitVector &before = behind[position.lookup(op)];
   return llvm::any_of(cascades, [&](CascadeOp c) {
     return (c == op || before.test(position.lookup(c))) && other(c);
@@ -62,8 +63,9 @@ bool Planner::isBehind(CascadeOp op, function_ref<bool(CascadeOp)> other) {
 /// Keeps products apart from what a group computes for them of reductions that are no
 /// products (a factor that is normalised): from one of those where the rest of the group
 /// is fast without it, else from all.
-bool Planner::keepComputedApart(const FusionGroup &group,
-                                ArrayRef<CascadeOp> products, KernelPlan plan) {
+bool FusionPlanner::keepComputedApart(const FusionGroup &group,
+                                      ArrayRef<CascadeOp> products,
+                                      KernelPlan plan) {
   auto isMember = [&](CascadeOp op) {
     return llvm::is_contained(group.ops, op);
   };
@@ -101,7 +103,7 @@ bool Planner::keepComputedApart(const FusionGroup &group,
 /// does not reduce, is read from memory, then what it computes of reductions; then, that
 /// threads do its products; at last, that the two parts stay apart that made it slow when
 /// they were joined.
-bool Planner::learn(const FusionGroup &group, KernelPlan plan) {
+bool FusionPlanner::learn(const FusionGroup &group, KernelPlan plan) {
   // Products that are slow alone as well have nothing to win.
   SmallVector<CascadeOp> products =
       llvm::filter_to_vector(group.ops, [&](CascadeOp op) {
@@ -137,7 +139,7 @@ bool Planner::learn(const FusionGroup &group, KernelPlan plan) {
   return hasLearned();
 }
 
-void Planner::dissolve(unsigned group) {
+void FusionPlanner::dissolve(unsigned group) {
   SmallVector<CascadeOp> ops = std::move(groups[group]->ops);
   groups[group].reset();
   // What all its readers compute for themselves by now is a kernel of nobody.
@@ -159,7 +161,7 @@ void Planner::dissolve(unsigned group) {
 
 /// Takes apart the groups that later passes have no fast plan for; whether there were
 /// any. They may grow again, by what was learned.
-bool Planner::dissolveSlowGroups() {
+bool FusionPlanner::dissolveSlowGroups() {
   bool changed = false;
   for (unsigned g = 0, end = groups.size(); g < end; ++g) {
     if (!groups[g] || groups[g]->ops.size() < 2 ||
