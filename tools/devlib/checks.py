@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from . import arrows, chips, circles, links, names, passes, regexes, tables, titles
 from .setup import Venv
@@ -32,20 +33,19 @@ def _texts(*patterns: str) -> list[tuple[str, list[str]]]:
     return found
 
 
-def _names_of_tests() -> list[str]:
-    """Test files of the same name, which pytest does not import together."""
+def same_names(files: list[Path]) -> list[str]:
+    """Test files of one name, which pytest does not import together."""
     told, first = [], {}
-    for path in tracked("test/*/test_*.py"):
-        name = path.relative_to(ROOT)
+    for path in files:
         if path.name in first:
-            told.append(f"{name}:1: has the name of {first[path.name]}")
-        first.setdefault(path.name, name)
+            told.append(f"{path}:1: has the name of {first[path.name]}")
+        first.setdefault(path.name, path)
     return told
 
 
 def _house_rules() -> list[str]:
     """Lines `file:line: what is wrong`."""
-    problems = _names_of_tests()
+    problems = same_names([path.relative_to(ROOT) for path in tracked("test/*/test_*.py")])
     for name, lines in _texts(*CODE):
         if len(lines) > MAX_LINES:
             problems.append(f"{name}:1: {len(lines)} lines, at most {MAX_LINES} are wanted")

@@ -72,21 +72,22 @@ def of_source(text: str) -> list[str]:
     ]
 
 
-def not_in_index() -> list[str]:
-    """The pages below docs that its index does not name."""
-    index = ROOT / "docs" / "README.md"
-    named = {(index.parent / link.partition("#")[0]) for link in LINK.findall(index.read_text())}
+def not_in_index(text: str, pages: list[str]) -> list[str]:
+    """The pages below docs that ``text``, the index, does not name."""
+    named = {link.partition("#")[0] for link in LINK.findall(text)}
     return [
-        f"{page.relative_to(ROOT)}:1: docs/README.md does not name this page"
-        for page in tracked("docs/*.md")
-        if page != index and page not in named
+        f"docs/{page}:1: docs/README.md does not name this page"
+        for page in pages
+        if page not in {*named, "README.md"}
     ]
 
 
 def problems() -> list[str]:
     """Lines `file:line: what is wrong`: links of pages, pages that sources name, and pages that
     the index lacks."""
-    told = not_in_index()
+    docs = ROOT / "docs"
+    pages = [str(page.relative_to(docs)) for page in tracked("docs/*.md")]
+    told = not_in_index((docs / "README.md").read_text(), pages)
     for page in tracked("*.md"):
         told += [f"{page.relative_to(ROOT)}:{wrong}" for wrong in of_page(page, page.read_text())]
     for path in tracked("*.cpp", "*.h", "*.td", "*.py", "*.md", "tools/dev"):

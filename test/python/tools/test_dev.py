@@ -36,6 +36,11 @@ def test_paths_of_one_machine_are_found(line: str, found: bool) -> None:
     assert bool(checks.MACHINE_PATH.search(line)) == found
 
 
+def test_tests_of_one_name_are_found() -> None:
+    files = [Path("test/a/test_x.py"), Path("test/b/test_x.py"), Path("test/b/test_y.py")]
+    assert checks.same_names(files) == ["test/b/test_x.py:1: has the name of test/a/test_x.py"]
+
+
 @pytest.mark.parametrize("word", ["TO" + "DO: later", "// FIX" + "ME", "pytest.sk" + "ip('x')"])
 def test_left_overs_are_found(word: str) -> None:
     assert checks.LEFT_OVER.search(word)

@@ -76,6 +76,12 @@ def test_links_that_lead_nowhere_are_found(text: str, wrong: list[str]) -> None:
     assert all(part in line for part, line in zip(wrong, told, strict=True))
 
 
+def test_pages_that_the_index_lacks_are_found() -> None:
+    pages = ["README.md", "user/gpu.md", "user/guide.md"]
+    told = links.not_in_index("see [gpu](user/gpu.md#calls)", pages)
+    assert told == ["docs/user/guide.md:1: docs/README.md does not name this page"]
+
+
 def test_pages_that_sources_name_exist() -> None:
     assert links.of_source("see docs/user/guide.md\nand docs/" + "guide.md") == [
         "2: there is no docs/" + "guide.md"
