@@ -63,6 +63,21 @@ def test_schedules_that_were_asked_for_are_in_it(
     assert "99" in done.stderr
 
 
+@pytest.mark.parametrize("target", ["cuda:sm_90a", "rocm:gfx942"])
+def test_programs_for_gpus_leave_one_with_their_target(
+    scale: str, cache: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    words = pipelines._words
+    monkeypatch.setattr(pipelines, "_words", lambda *given: [*words(*given), "lazy=99"])
+    with pytest.raises(redfuse.Error, match="run-reproducer") as caught:
+        redfuse.compile(scale, target=target)
+    path = re.search(r"--run-reproducer (\S+)", str(caught.value))[1]  # type: ignore[index]
+    assert f'chip = "{target.partition(":")[2]}"' in Path(path).read_text()
+    done = opt(path)
+    assert done.returncode
+    assert "99" in done.stderr
+
+
 def test_the_newest_are_kept(cache: Path) -> None:
     paths = [reproducers.write(f"module {{}} // {i}", []) for i in range(25)]
     left = list((cache / "reproducers").iterdir())
