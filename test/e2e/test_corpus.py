@@ -32,6 +32,7 @@ def test_results(name: str, fuse: bool) -> None:
         assert outcome.ok, str(outcome)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("schedule", ["resident", "stream", "split"])
 def test_results_of_schedules(name: str, schedule: str) -> None:

@@ -51,6 +51,7 @@ def test_every_program_has_an_expectation() -> None:
     assert sorted(FOUND) == sorted(path.stem for path in FOLDER.glob("*.mlir"))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("way", OPTIONS)
 @pytest.mark.parametrize("name", RUN)
 def test_calls(name: str, way: str) -> None:

@@ -103,7 +103,7 @@ def data(shape: tuple[int, int], seed: int) -> Iterator[np.ndarray]:
     yield x
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("schedule", [*SCHEDULES, "unfused"])
 @pytest.mark.parametrize("start", STARTS, ids=["identity", "number", "nan"])
 def test_selects_do_what_their_comparison_says(start: tuple[float, int], schedule: str) -> None:
@@ -132,6 +132,7 @@ def beside(op: str, predicate: str) -> list[str]:
 BESIDE = {"maximumf": "ogt", "minimumf": "olt", "maxnumf": "ogt", "minnumf": "olt"}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("shape", [(6, 203), (7, 4096), (33, 5)], ids=str)
 def test_beside_the_extremum_the_index_is_that_of_a_number(
@@ -172,6 +173,7 @@ def until_nan(op: str, predicate: str, is_first: bool) -> list[str]:
     ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("schedule", [*SCHEDULES, "unfused"])
 @pytest.mark.parametrize("op", ["maximumf", "minimumf"])
 def test_the_index_of_a_nan(op: str, schedule: str) -> None:

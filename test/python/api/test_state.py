@@ -78,6 +78,7 @@ def check(name: str, state: redfuse.State, seed: int = 0) -> None:
         assert np.abs(result - want).max() <= tolerance * np.abs(want).max(), name
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_every_split_point(name: str) -> None:
     case, exe = CASES[name], executable(name)
@@ -88,6 +89,7 @@ def test_every_split_point(name: str) -> None:
         check(name, exe.merge(left, right), seed)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_every_order_and_tree_of_merges(name: str) -> None:
     case, exe, data = CASES[name], executable(name), arguments(name)
@@ -100,6 +102,7 @@ def test_every_order_and_tree_of_merges(name: str) -> None:
         check(name, merge(a, merge(merge(b, c), d)))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_one_element_chunks_and_empty_ones(name: str) -> None:
     case, exe, data = CASES[name], executable(name), arguments(name)
@@ -109,6 +112,7 @@ def test_one_element_chunks_and_empty_ones(name: str) -> None:
     check(name, exe.merge(exe.merge(empty, state), empty))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_a_saved_state_goes_on(name: str, tmp_path: Path) -> None:
     case, exe, data = CASES[name], executable(name), arguments(name)
@@ -410,6 +414,7 @@ def test_decoding_of_a_million_keys_is_a_state_on_any_machine() -> None:
     assert np.abs(got[0, :, 0] - want).max() <= 1e-5 * np.abs(v).max()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_the_ends_of_a_chain_of_chunks(name: str) -> None:
     """A state without one before it, and results without one of all: the same bits."""

@@ -25,6 +25,7 @@ def inputs_of(name: str) -> list[np.ndarray]:
     ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("splits", [1, 2, 3, 8, 31])
 @pytest.mark.parametrize("length", [1, 2, 29, 64, 100])
 def test_any_number_of_splits(splits: int, length: int) -> None:

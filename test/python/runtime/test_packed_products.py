@@ -109,6 +109,7 @@ def check(exe: Any, operands: list[np.ndarray], layout: tuple[str, str], unit: f
     assert (np.abs(got - want) <= bound).all()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("layout", LAYOUTS, ids="-".join)
 @pytest.mark.parametrize("registers", REGISTERS, ids=str)
 def test_plans(planned, registers: tuple[int, int], layout: tuple[str, str]) -> None:
@@ -170,6 +171,7 @@ WINDOWS = [
 ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("registers", [(8, 3), (5, 2), (4, 4)], ids=str)
 @pytest.mark.parametrize(("strides", "dilations", "tiles"), WINDOWS, ids=str)
 def test_windows(planned, strides, dilations, tiles, registers: tuple[int, int]) -> None:

@@ -62,6 +62,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", ["f32", "f64", "f16", "bf16"])
 @pytest.mark.parametrize(("shape", "axis"), ROWS)
 def test_normalised_exponentials(shape: tuple[int, ...], axis: int, dtype: str) -> None:
@@ -98,6 +99,7 @@ COMBINERS = [
 ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("dtype", "combiner", "init"), COMBINERS)
 @pytest.mark.parametrize(("shape", "axes"), AXES)
 def test_reductions(
