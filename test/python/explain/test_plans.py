@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import redfuse
 from redfuse.explain.render import contraction_text, packing_text
 
@@ -33,6 +34,28 @@ def test_contractions_of_a_gpu() -> None:
     text = exe.explain()
     assert f"product   {contraction_text(kernel['contraction'])}" in text
     assert "no matrix units" not in text
+
+
+def sort_of(columns: int) -> str:
+    rows = f"tensor<8x{columns}xf32>"
+    return f"""
+func.func @main(%x: {rows}) -> {rows} {{
+  %r = tm_tensor.sort dimension(1) outs(%x : {rows}) {{
+  ^bb0(%a: f32, %b: f32):
+    %o = arith.cmpf ole, %a, %b : f32
+    tm_tensor.yield %o : i1
+  }} -> {rows}
+  return %r : {rows}
+}}
+"""
+
+
+@pytest.mark.parametrize(("columns", "way"), [(512, "sort_rows"), (40000, "merge_runs")])
+def test_how_a_gpu_sorts(columns: int, way: str) -> None:
+    exe = redfuse.compile(sort_of(columns), target="cuda:sm_90a", options={"cache": False})
+    (selection,) = exe.explain(json=True)["selections"]
+    assert selection["way"] == way
+    assert "  way       " in exe.explain()
 
 
 def test_words() -> None:
