@@ -92,6 +92,10 @@ static void addFusion(OpPassManager &pm, const CompileOptions &options,
   // A part of a dim has no element at a computed place.
   if (!fuse.prices || !options.shard.empty())
     pm.addPass(createReduceGathers());
+  // What is streamed, or shared out, is an axis as it was written.
+  if (!options.strict && fuse.prices && options.along.empty() &&
+      options.shard.empty())
+    pm.addPass(createSplitTotals());
   pm.addPass(createFuse(fuse));
   if (!options.strict)
     pm.addPass(createNestReductions());

@@ -100,6 +100,76 @@ def Fuse : Pass<"redfuse-fuse"> {
   ];
 }
 
+def SplitTotals : Pass<"redfuse-split-totals"> {
+  let summary = "Add up by rows first what needs reductions of the rows, before fusion";
+  let description = [{
+    A total over rows and columns of what needs a sum of each row (an entropy, a divergence) becomes
+    two cascades: over the dims that rows are reduced over, which can be fused with what reduces the rows, and
+    over the rest. Otherwise all that is summed is stored, and read by a kernel of the total. This is
+    `redfuse-nest-reductions` for what is not fused yet. It changes the order in which floats
+    are added up: it is not for the option `strict`. For static extents, and totals that are no
+    products of matrices.
+
+    ```mlir
+    #x = affine_map<(i, j) -> (i, j)>
+    #r = affine_map<(i, j) -> (i)>
+    #s = affine_map<(i, j) -> ()>
+    func.func @main(%x: tensor<8x1000xf32>) -> tensor<f32> {
+      %e = tensor.empty() : tensor<8xf32>
+      %m = redfuse.cascade {indexing_maps = [#x, #r]} ins(%x : tensor<8x1000xf32>)
+          outs(%e : tensor<8xf32>) {
+      ^bb0(%a: f32):
+        %1 = redfuse.reduce maximumf %a over [1] into [0] : f32
+        redfuse.yield %1 : f32
+      } -> tensor<8xf32>
+      %f = tensor.empty() : tensor<f32>
+      %t = redfuse.cascade {indexing_maps = [#x, #r, #s]} ins(%x, %m : tensor<8x1000xf32>, tensor<8xf32>)
+          outs(%f : tensor<f32>) {
+      ^bb0(%a: f32, %b: f32):
+        %1 = arith.subf %a, %b : f32
+        %2 = redfuse.reduce add %1 over [0, 1] into [] : f32
+        redfuse.yield %2 : f32
+      } -> tensor<f32>
+      return %t : tensor<f32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #x = affine_map<(i, j) -> (i, j)>
+    #r = affine_map<(i, j) -> (i)>
+    #id = affine_map<(i) -> (i)>
+    #s = affine_map<(i) -> ()>
+    func.func @main(%x: tensor<8x1000xf32>) -> tensor<f32> {
+      %e = tensor.empty() : tensor<8xf32>
+      %m = redfuse.cascade {indexing_maps = [#x, #r]} ins(%x : tensor<8x1000xf32>)
+          outs(%e : tensor<8xf32>) {
+      ^bb0(%a: f32):
+        %1 = redfuse.reduce maximumf %a over [1] into [0] : f32
+        redfuse.yield %1 : f32
+      } -> tensor<8xf32>
+      %f = tensor.empty() : tensor<f32>
+      %g = tensor.empty() : tensor<8xf32>
+      %p = redfuse.cascade {indexing_maps = [#x, #r, #r]} ins(%x, %m : tensor<8x1000xf32>, tensor<8xf32>)
+          outs(%g : tensor<8xf32>) {
+      ^bb0(%a: f32, %b: f32):
+        %1 = arith.subf %a, %b : f32
+        %2 = redfuse.reduce add %1 over [1] into [0] : f32
+        redfuse.yield %2 : f32
+      } -> tensor<8xf32>
+      %t = redfuse.cascade {indexing_maps = [#id, #s]} ins(%p : tensor<8xf32>) outs(%f : tensor<f32>) {
+      ^bb0(%a: f32):
+        %1 = redfuse.reduce add %a over [0] into [] : f32
+        redfuse.yield %1 : f32
+      } -> tensor<f32>
+      return %t : tensor<f32>
+    }
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
+}
+
 def NestReductions : Pass<"redfuse-nest-reductions"> {
   let summary = "Reduce by rows first what needs reductions of the rows";
   let description = [{
