@@ -9,6 +9,8 @@
 #include "ContractionEpilogue.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -91,6 +93,46 @@ void ContractionEpilogue::store(ArrayRef<Value> sums) {
   emitter.withVectors(fast, unsigned(order.width), [&] { storeVectors(); });
 }
 
+/// The array that a view shows.
+static Value arrayOf(Value memref) {
+  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+    memref = view.getViewSource();
+  return memref;
+}
+
+/// Whether everything is a load, a store, or changes nothing; notes what is stored to.
+static bool loadsAndStores(Block &block, llvm::SmallDenseSet<Value> &stored) {
+  return llvm::all_of(block.without_terminator(), [&](Operation &op) {
+    if (isa<memref::StoreOp, vector::StoreOp>(op)) {
+      stored.insert(arrayOf(op.getOperand(1)));
+      return true;
+    }
+    return isa<memref::LoadOp, vector::LoadOp>(op) || isMemoryEffectFree(&op);
+  });
+}
+
+/// What these branches load and compute is done before any of them stores, so that the
+/// loads of all are on their way at once. Arrays that are read are never those that are
+/// stored to: an input has its old elements for the kernel.
+static void loadAhead(ArrayRef<scf::IfOp> branches) {
+  llvm::SmallDenseSet<Value> stored;
+  for (scf::IfOp branch : branches)
+    if (!loadsAndStores(*branch.thenBlock(), stored))
+      return;
+  auto isOfStored = [&](Operation &op) {
+    return isa<memref::LoadOp, vector::LoadOp>(op) &&
+           stored.contains(arrayOf(op.getOperand(0)));
+  };
+  for (scf::IfOp branch : branches)
+    if (llvm::any_of(*branch.thenBlock(), isOfStored))
+      return;
+  for (scf::IfOp branch : branches)
+    for (Operation &op :
+         llvm::make_early_inc_range(branch.thenBlock()->without_terminator()))
+      if (!isa<memref::StoreOp, vector::StoreOp>(op))
+        op.moveBefore(branches.front());
+}
+
 /// The threads of a block take positions one behind the other in that order.
 void ContractionEpilogue::storeVectors() {
   const OperandSide &first = order.isByRows ? left : right,
@@ -104,7 +146,7 @@ void ContractionEpilogue::storeVectors() {
   int64_t nearSteps = near / nearThreads, otherSteps = other / otherThreads,
           farSteps = far / farThreads;
   int64_t count = nearSteps * otherSteps * farSteps,
-          atOnce = std::min(count, kResultsAtOnce);
+          atOnce = std::min(count, resultsAtOnce());
   auto log = [](int64_t n) { return int64_t(llvm::Log2_64(uint64_t(n))); };
   Value number = asWord(thread);
   Value ownNear = bits(number, 0, nearThreads - 1, 0),
@@ -120,6 +162,7 @@ void ContractionEpilogue::storeVectors() {
   emitFor(b, loc, constantIndex(0), constantIndex(count / atOnce),
           constantIndex(1), {}, [&](Value i, ValueRange) {
             Value begin = arith::MulIOp::create(b, loc, asWord(i), i32(atOnce));
+            SmallVector<ResultPlace> places;
             for (int64_t k = 0; k < atOnce; ++k) {
               Value step = add(begin, i32(k));
               Value inOther = at(ownOther, step, 0, otherSteps, otherThreads);
@@ -130,49 +173,74 @@ void ContractionEpilogue::storeVectors() {
               Value inFirst =
                   add(arith::MulIOp::create(b, loc, inFar, i32(order.ofFast)),
                       arith::MulIOp::create(b, loc, inNear, i32(order.width)));
-              if (order.isByRows)
-                storeAt(inFirst, inOther);
-              else
-                storeAt(inOther, inFirst);
+              places.push_back(order.isByRows ? placeAt(inFirst, inOther)
+                                              : placeAt(inOther, inFirst));
             }
+            SmallVector<scf::IfOp> branches;
+            for (ResultPlace &place : places)
+              branches.push_back(storeAt(place));
+            loadAhead(branches);
             return SmallVector<Value>();
           });
 }
 
-/// What comes of the sums from a row and column of the tile on (i32).
-void ContractionEpilogue::storeAt(Value row, Value column) {
-  OpBuilder::InsertionGuard guard(b);
-  const Contraction &contraction = *emitter.getNest().contraction;
-  Value result = contraction.root->reduce.getResult(0);
-  Env env = tile.origin;
+/// As many as kBytesAtOnce has, where arrays are read beside the sums.
+int64_t ContractionEpilogue::resultsAtOnce() const {
+  return std::clamp(kBytesAtOnce / (order.width * emitter.resultBytes()),
+                    kResultsAtOnce, kMostResultsAtOnce);
+}
+
+/// The results from a row and column of the tile on (i32). Where there is none, the place
+/// is that of the tile's first, which exists, and may be read.
+ContractionEpilogue::ResultPlace ContractionEpilogue::placeAt(Value row,
+                                                              Value column) {
+  ResultPlace result{add(arith::MulIOp::create(b, loc, row, i32(sumPitch())),
+                         column),
+                     nullptr, tile.origin};
   for (auto [side, place] : {std::pair(&left, row), {&right, column}}) {
     Value at = arith::AddIOp::create(b, loc, side->first, asIndex(place));
     if (!side->isWhole) {
       Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                            at, points.countOf(side->axes));
-      auto branch = scf::IfOp::create(b, loc, exists, /*withElse=*/false);
-      b.setInsertionPoint(branch.thenYield());
+      at = arith::SelectOp::create(b, loc, exists, at, side->first);
+      result.exists =
+          result.exists
+              ? Value(arith::AndIOp::create(b, loc, result.exists, exists))
+              : exists;
     }
-    points.bind(env, side->axes, at);
+    points.bind(result.env, side->axes, at);
   }
-  Value place =
-      add(arith::MulIOp::create(b, loc, row, i32(sumPitch())), column);
+  if (!result.exists)
+    result.exists = constant(b.getBoolAttr(true));
+  return result;
+}
+
+/// What comes of the sums at a place, if it exists.
+scf::IfOp ContractionEpilogue::storeAt(ResultPlace &place) {
+  OpBuilder::InsertionGuard guard(b);
+  auto branch =
+      scf::IfOp::create(b, loc, place.exists, /*withElse=*/false);
+  b.setInsertionPoint(branch.thenYield());
+  const Contraction &contraction = *emitter.getNest().contraction;
+  Value result = contraction.root->reduce.getResult(0);
   int64_t width = order.width;
   Value v = vector::LoadOp::create(
       b, loc, VectorType::get({width}, b.getI32Type()), words,
-      ValueRange(asIndex(place)), /*nontemporal=*/false,
+      ValueRange(asIndex(place.sums)), /*nontemporal=*/false,
       llvm::Align(uint64_t(std::min<int64_t>(4 * width, 16))));
   v = vector::BitCastOp::create(b, loc,
                                 VectorType::get({width}, b.getF32Type()), v);
-  env.values[result] =
+  place.env.values[result] =
       width == 1 ? Value(vector::ExtractOp::create(b, loc, v, 0)) : v;
   bool isTaken = llvm::any_of(emitter.getNest().roots, [&](Root *root) {
     return root != contraction.root;
   });
   if (isTaken) {
-    emitter.emitAvailableForEpilogue(env);
-    emitter.emitEpilogues(env);
+    emitter.emitAvailableForEpilogue(place.env);
+    emitter.emitEpilogues(place.env);
   } else {
-    emitter.storeTile(*emitter.findBuffer(result), env.values[result], env);
+    emitter.storeTile(*emitter.findBuffer(result), place.env.values[result],
+                      place.env);
   }
+  return branch;
 }

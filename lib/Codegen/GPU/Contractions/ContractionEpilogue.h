@@ -24,11 +24,19 @@ private:
     bool isByRows = false, readsByRows = false;
     int64_t ofFast = 1, width = 1;
   };
+  /// The vector of a thread: where its sums lie in shared memory (i32), whether the result
+  /// exists (i1), and its indices.
+  struct ResultPlace {
+    mlir::Value sums, exists;
+    Env env;
+  };
   int64_t sumPitch() const;
+  int64_t resultsAtOnce() const;
   void leaveSums(llvm::ArrayRef<mlir::Value> sums);
   void orderResults();
   void storeVectors();
-  void storeAt(mlir::Value row, mlir::Value column);
+  ResultPlace placeAt(mlir::Value row, mlir::Value column);
+  mlir::scf::IfOp storeAt(ResultPlace &place);
 
   WgmmaProducts &products;
   ResultOrder order;

@@ -43,8 +43,11 @@ inline constexpr int64_t kRasterRows = 8;
 // The epilogue of warpgroups
 //===----------------------------------------------------------------------===//
 
-/// Results of a thread that are computed at once. Estimated.
-inline constexpr int64_t kResultsAtOnce = 4;
+/// Results of a thread that are computed at once, at least and at most, and their bytes: what
+/// an epilogue reads beside the sums (a residual) is on its way while a block of 256 threads
+/// waits, and 16 KB a multiprocessor keep memory busy. Estimated.
+inline constexpr int64_t kResultsAtOnce = 4, kMostResultsAtOnce = 8,
+                         kBytesAtOnce = 64;
 /// So many neighbours in memory are enough for a warp, whatever comes next. Estimated: two
 /// for each lane.
 inline constexpr int64_t kManyNeighbours = 64;
