@@ -194,9 +194,9 @@ int64_t ContractionEpilogue::resultsAtOnce() const {
 /// is that of the tile's first, which exists, and may be read.
 ContractionEpilogue::ResultPlace ContractionEpilogue::placeAt(Value row,
                                                               Value column) {
-  ResultPlace result{add(arith::MulIOp::create(b, loc, row, i32(sumPitch())),
-                         column),
-                     nullptr, tile.origin};
+  ResultPlace result{
+      add(arith::MulIOp::create(b, loc, row, i32(sumPitch())), column), nullptr,
+      tile.origin};
   for (auto [side, place] : {std::pair(&left, row), {&right, column}}) {
     Value at = arith::AddIOp::create(b, loc, side->first, asIndex(place));
     if (!side->isWhole) {
@@ -218,8 +218,7 @@ ContractionEpilogue::ResultPlace ContractionEpilogue::placeAt(Value row,
 /// What comes of the sums at a place, if it exists.
 scf::IfOp ContractionEpilogue::storeAt(ResultPlace &place) {
   OpBuilder::InsertionGuard guard(b);
-  auto branch =
-      scf::IfOp::create(b, loc, place.exists, /*withElse=*/false);
+  auto branch = scf::IfOp::create(b, loc, place.exists, /*withElse=*/false);
   b.setInsertionPoint(branch.thenYield());
   const Contraction &contraction = *emitter.getNest().contraction;
   Value result = contraction.root->reduce.getResult(0);
