@@ -98,11 +98,61 @@ bool FusionPlanner::keepComputedApart(const FusionGroup &group,
   return !edges.empty();
 }
 
+/// The group without these, and without what is computed for them alone.
+SmallVector<CascadeOp>
+FusionPlanner::opsWithout(ArrayRef<CascadeOp> ops,
+                          ArrayRef<CascadeOp> left) const {
+  llvm::SmallPtrSet<Operation *, 8> gone(left.begin(), left.end());
+  // Users come behind what they use.
+  for (CascadeOp op : llvm::reverse(ops)) {
+    auto isForThose = [&](Operation *user) {
+      return gone.contains(block.findAncestorOpInBlock(*user));
+    };
+    if (!op->use_empty() && llvm::all_of(op->getUsers(), isForThose))
+      gone.insert(op);
+  }
+  return llvm::filter_to_vector(
+      ops, [&](CascadeOp op) { return !gone.contains(op); });
+}
+
+/// Keeps two parts with products apart where each is fast and both as one are not (an
+/// attention and the projection behind it): each is worth a kernel. The last step of
+/// growth counts, as parts of what is fast may be slow.
+bool FusionPlanner::keepProductsApart(const FusionGroup &group,
+                                      ArrayRef<CascadeOp> products,
+                                      KernelPlan plan) {
+  auto isSlow = [&](const Growth &part) {
+    return trials->tryPlans(part.ops) != KernelPlan::Fast;
+  };
+  auto hasProduct = [&](const Growth &part) {
+    return llvm::any_of(part.ops, [&](CascadeOp op) {
+      return llvm::is_contained(products, op);
+    });
+  };
+  const Growth *step = group.growth.get();
+  while (step->first) {
+    const Growth &first = *step->first, &second = *step->second;
+    bool firstIsSlow = isSlow(first), secondIsSlow = isSlow(second);
+    if (firstIsSlow && secondIsSlow)
+      return false;
+    if (firstIsSlow || secondIsSlow) {
+      step = firstIsSlow ? &first : &second;
+      continue;
+    }
+    size_t before = apart.size();
+    if (hasProduct(first) && hasProduct(second))
+      keepStepApart(first.ops, second.ops, plan);
+    return apart.size() > before;
+  }
+  return false;
+}
+
 /// What a group that would run slowly teaches; false if nothing that is not known. First,
 /// that what is computed element by element for a product of matrices, of what the group
 /// does not reduce, is read from memory, then what it computes of reductions; then, that
 /// threads do its products; at last, that the two parts stay apart that made it slow when
-/// they were joined.
+/// they were joined. Where the group is slow without the first as well, two parts with
+/// products may be to blame.
 bool FusionPlanner::learn(const FusionGroup &group, KernelPlan plan) {
   // Products that are slow alone as well have nothing to win.
   SmallVector<CascadeOp> products =
@@ -118,12 +168,22 @@ bool FusionPlanner::learn(const FusionGroup &group, KernelPlan plan) {
       return isReduced(other) && llvm::is_contained(group.ops, other);
     });
   };
+  SmallVector<std::pair<CascadeOp, CascadeOp>> factors;
+  SmallVector<CascadeOp> producers;
   for (CascadeOp product : products)
     for (OpResult edge : producersOf(product)) {
       auto producer = cast<CascadeOp>(edge.getOwner());
-      if (llvm::is_contained(group.ops, producer) && !isOfReductions(producer))
-        keepApart(producer, product, plan);
+      if (!llvm::is_contained(group.ops, producer) || isOfReductions(producer))
+        continue;
+      factors.push_back({producer, product});
+      producers.push_back(producer);
     }
+  if (products.size() > 1 &&
+      trials->tryPlans(opsWithout(group.ops, producers)) != KernelPlan::Fast &&
+      keepProductsApart(group, products, plan))
+    return true;
+  for (auto [producer, product] : factors)
+    keepApart(producer, product, plan);
   if (hasLearned() || keepComputedApart(group, products, plan))
     return true;
   scalar.insert(products.begin(), products.end());

@@ -126,6 +126,11 @@ private:
   /// Notes that products are apart from what a group computes for them.
   bool keepComputedApart(const FusionGroup &group, ArrayRef<CascadeOp> products,
                          KernelPlan plan);
+  SmallVector<CascadeOp> opsWithout(ArrayRef<CascadeOp> ops,
+                                    ArrayRef<CascadeOp> left) const;
+  /// Notes that two parts of a group, each with products, are apart.
+  bool keepProductsApart(const FusionGroup &group, ArrayRef<CascadeOp> products,
+                         KernelPlan plan);
   /// Whether a step of growth, of ops that were in a slow group, leaves the plan fast.
   bool staysFast(const FusionGroup &fused, const FusionGroup &a,
                  const FusionGroup &b, FusionRefusal &why);

@@ -65,3 +65,88 @@ func.func @computed_operand(%q: tensor<32x2048x128xbf16>, %k: tensor<32x2048x128
   } -> tensor<32x2048x128xf32>
   return %4 : tensor<32x2048x128xf32>
 }
+
+// -----
+
+#q = affine_map<(h, i, j, k) -> (h, i, k)>
+#k = affine_map<(h, i, j, k) -> (h, j, k)>
+#v = affine_map<(h, i, j, k) -> (h, k, j)>
+#s = affine_map<(h, i, j, k) -> (h, i, j)>
+#x = affine_map<(h, i, j) -> (h, i, j)>
+#r = affine_map<(h, i, j) -> (h, i)>
+
+// A projection behind heads, which sums over them, would make their products slow: it is a
+// kernel of its own, and the scale of the queries stays in that of the heads.
+// CHECK-LABEL: func.func @projection_behind
+// CHECK:       redfuse.cascade
+// CHECK-COUNT-4: redfuse.reduce
+// CHECK:       } -> tensor<8x4096x32xbf16>
+// CHECK:       redfuse.cascade
+// CHECK-COUNT-1: redfuse.reduce
+// CHECK:       } -> tensor<4096x128xbf16>
+// CHECK-NOT:   redfuse.cascade
+// UNASKED-LABEL: func.func @projection_behind
+func.func @projection_behind(%q: tensor<8x4096x32xbf16>, %k: tensor<8x4096x32xbf16>, %v: tensor<8x4096x32xbf16>, %w: tensor<8x32x128xbf16>) -> tensor<4096x128xbf16> {
+  %scale = arith.constant 0.177 : f32
+  %d = tensor.empty() : tensor<8x4096x32xbf16>
+  %e = tensor.empty() : tensor<8x4096x4096xf32>
+  %f = tensor.empty() : tensor<8x4096xf32>
+  %g = tensor.empty() : tensor<4096x128xbf16>
+  %h = tensor.empty() : tensor<8x4096x4096xbf16>
+  %qs = redfuse.cascade {indexing_maps = [#x, #x]} ins(%q : tensor<8x4096x32xbf16>) outs(%d : tensor<8x4096x32xbf16>) {
+  ^bb0(%a: bf16):
+    %a1 = arith.extf %a : bf16 to f32
+    %p = arith.mulf %a1, %scale : f32
+    %o = arith.truncf %p : f32 to bf16
+    redfuse.yield %o : bf16
+  } -> tensor<8x4096x32xbf16>
+  %1 = redfuse.cascade {indexing_maps = [#q, #k, #s]} ins(%qs, %k : tensor<8x4096x32xbf16>, tensor<8x4096x32xbf16>) outs(%e : tensor<8x4096x4096xf32>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %a1 = arith.extf %a : bf16 to f32
+    %b1 = arith.extf %b : bf16 to f32
+    %p = arith.mulf %a1, %b1 : f32
+    %sum = redfuse.reduce add %p over [3] into [0, 1, 2] : f32
+    redfuse.yield %sum : f32
+  } -> tensor<8x4096x4096xf32>
+  %2 = redfuse.cascade {indexing_maps = [#x, #r]} ins(%1 : tensor<8x4096x4096xf32>) outs(%f : tensor<8x4096xf32>) {
+  ^bb0(%a: f32):
+    %max = redfuse.reduce maximumf %a over [2] into [0, 1] : f32
+    redfuse.yield %max : f32
+  } -> tensor<8x4096xf32>
+  %3 = redfuse.cascade {indexing_maps = [#x, #r, #x]} ins(%1, %2 : tensor<8x4096x4096xf32>, tensor<8x4096xf32>) outs(%e : tensor<8x4096x4096xf32>) {
+  ^bb0(%a: f32, %max: f32):
+    %c = arith.subf %a, %max : f32
+    %exp = math.exp %c : f32
+    redfuse.yield %exp : f32
+  } -> tensor<8x4096x4096xf32>
+  %4 = redfuse.cascade {indexing_maps = [#x, #r]} ins(%3 : tensor<8x4096x4096xf32>) outs(%f : tensor<8x4096xf32>) {
+  ^bb0(%a: f32):
+    %sum = redfuse.reduce add %a over [2] into [0, 1] : f32
+    redfuse.yield %sum : f32
+  } -> tensor<8x4096xf32>
+  %5 = redfuse.cascade {indexing_maps = [#x, #r, #x]} ins(%3, %4 : tensor<8x4096x4096xf32>, tensor<8x4096xf32>) outs(%h : tensor<8x4096x4096xbf16>) {
+  ^bb0(%a: f32, %sum: f32):
+    %c = arith.divf %a, %sum : f32
+    %o = arith.truncf %c : f32 to bf16
+    redfuse.yield %o : bf16
+  } -> tensor<8x4096x4096xbf16>
+  %6 = redfuse.cascade {indexing_maps = [#q, #v, #s]} ins(%5, %v : tensor<8x4096x4096xbf16>, tensor<8x4096x32xbf16>) outs(%d : tensor<8x4096x32xbf16>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %a1 = arith.extf %a : bf16 to f32
+    %b1 = arith.extf %b : bf16 to f32
+    %p = arith.mulf %a1, %b1 : f32
+    %sum = redfuse.reduce add %p over [3] into [0, 1, 2] : f32
+    %o = arith.truncf %sum : f32 to bf16
+    redfuse.yield %o : bf16
+  } -> tensor<8x4096x32xbf16>
+  %7 = redfuse.cascade {indexing_maps = [affine_map<(i, j, h, k) -> (h, i, k)>, affine_map<(i, j, h, k) -> (h, k, j)>, affine_map<(i, j, h, k) -> (i, j)>]} ins(%6, %w : tensor<8x4096x32xbf16>, tensor<8x32x128xbf16>) outs(%g : tensor<4096x128xbf16>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %a1 = arith.extf %a : bf16 to f32
+    %b1 = arith.extf %b : bf16 to f32
+    %p = arith.mulf %a1, %b1 : f32
+    %sum = redfuse.reduce add %p over [2, 3] into [0, 1] : f32
+    %o = arith.truncf %sum : f32 to bf16
+    redfuse.yield %o : bf16
+  } -> tensor<4096x128xbf16>
+  return %7 : tensor<4096x128xbf16>
+}
