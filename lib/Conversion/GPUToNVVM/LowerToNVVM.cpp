@@ -35,6 +35,7 @@ void redfuse::buildLowerToNVVM(OpPassManager &pm, unsigned level, bool strict) {
   device.addPass(redfuse::createAttachNVVMTarget({level}));
   device.nest<gpu::GPUFuncOp>().addPass(redfuse::createLowerTiles());
   redfuse::addDeviceCleanup(device);
+  device.nest<gpu::GPUFuncOp>().addPass(redfuse::createJoinLoads());
   if (!strict)
     device.addPass(redfuse::createExpandMath());
   device.nest<gpu::GPUFuncOp>().addPass(

@@ -164,6 +164,77 @@ def StreamedAccesses : Pass<"redfuse-streamed-accesses"> {
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
 }
 
+def JoinLoads : Pass<"redfuse-join-loads"> {
+  let summary = "Load neighbours of 16 bits as vectors";
+  let description = [{
+    For NVIDIA GPUs: where a thread loads eight neighbours or more of global memory, one by
+    one, and the next thread begins four elements on or more, they are loaded as vectors,
+    which may begin anywhere (`redfuse-realign-loads`).
+
+    ```mlir
+    gpu.module @m {
+      gpu.func @k(%x: memref<4096xbf16>, %y: memref<256xbf16>) kernel {
+        %c1 = arith.constant 1 : index
+        %c2 = arith.constant 2 : index
+        %c3 = arith.constant 3 : index
+        %c4 = arith.constant 4 : index
+        %c5 = arith.constant 5 : index
+        %c6 = arith.constant 6 : index
+        %c7 = arith.constant 7 : index
+        %c9 = arith.constant 9 : index
+        %i = gpu.thread_id x
+        %0 = arith.muli %i, %c9 : index
+        %1 = arith.addi %0, %c1 : index
+        %2 = arith.addi %0, %c2 : index
+        %3 = arith.addi %0, %c3 : index
+        %4 = arith.addi %0, %c4 : index
+        %5 = arith.addi %0, %c5 : index
+        %6 = arith.addi %0, %c6 : index
+        %7 = arith.addi %0, %c7 : index
+        %a = memref.load %x[%0] : memref<4096xbf16>
+        %b = memref.load %x[%1] : memref<4096xbf16>
+        %c = memref.load %x[%2] : memref<4096xbf16>
+        %d = memref.load %x[%3] : memref<4096xbf16>
+        %e = memref.load %x[%4] : memref<4096xbf16>
+        %f = memref.load %x[%5] : memref<4096xbf16>
+        %g = memref.load %x[%6] : memref<4096xbf16>
+        %h = memref.load %x[%7] : memref<4096xbf16>
+        %ab = arith.maximumf %a, %b : bf16
+        %cd = arith.maximumf %c, %d : bf16
+        %ef = arith.maximumf %e, %f : bf16
+        %gh = arith.maximumf %g, %h : bf16
+        %abcd = arith.maximumf %ab, %cd : bf16
+        %efgh = arith.maximumf %ef, %gh : bf16
+        %max = arith.maximumf %abcd, %efgh : bf16
+        memref.store %max, %y[%i] : memref<256xbf16>
+        gpu.return
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.module @m {
+      gpu.func @k(%x: memref<4096xbf16>, %y: memref<256xbf16>) kernel {
+        %c0 = arith.constant 0 : index
+        %c9 = arith.constant 9 : index
+        %i = gpu.thread_id x
+        %0 = arith.muli %i, %c9 : index
+        %from = arith.addi %0, %c0 : index
+        %v = vector.load %x[%from] {alignment = 2 : i64} : memref<4096xbf16>, vector<8xbf16>
+        %a = vector.extract %v[0] : bf16 from vector<8xbf16>
+        %b = vector.extract %v[1] : bf16 from vector<8xbf16>
+        // ... and so on
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::vector::VectorDialect"];
+}
+
 def RealignLoads : Pass<"redfuse-realign-loads"> {
   let summary = "Load vectors that begin anywhere as two that are aligned";
   let description = [{
