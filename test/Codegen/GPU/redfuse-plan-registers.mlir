@@ -255,6 +255,43 @@ redfuse.kernel @few_0 attributes {num_inputs = 1 : i64,
 
 // -----
 
+#m = affine_map<(i, j) -> (i)>
+#x = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (j)>
+
+// A thread has all three coordinates of its four points: they lie behind each other.
+// CHECK-LABEL: func.func @points
+// CHECK: redfuse.launch @points_0 {{.*}} dims = [<lanes = 4, {{[^>]*}}>, <lanes = 1, repeats = 3, threads = 1, bit = 0>],
+func.func @points(%m: memref<32768xf32>, %x: memref<32768x3xf32>, %out: memref<3xf32>) {
+  redfuse.launch @points_0 ins(%m, %x : memref<32768xf32>, memref<32768x3xf32>) outs(%out : memref<3xf32>)
+  return
+}
+redfuse.kernel @points_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<stream, tiles = [512, 0], stream = [0]>} {
+^bb0(%m: tensor<32768xf32>, %x: tensor<32768x3xf32>, %init: tensor<3xf32>):
+  %e = tensor.empty() : tensor<3xf32>
+  %f = redfuse.fold {indexing_maps = [#m, #x, #r], over = array<i64: 0>, identities = [0.0 : f32]}
+      ins(%m, %x : tensor<32768xf32>, tensor<32768x3xf32>) outs(%e : tensor<3xf32>)
+  step {
+  ^bb0(%a: f32, %b: f32, %t: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = redfuse.reduce add %p over [0] into [1] : f32
+    %n = arith.addf %t, %s : f32
+    redfuse.yield %n : f32
+  } merge {
+  ^bb0(%t: f32, %u: f32):
+    %s = arith.addf %t, %u : f32
+    redfuse.yield %s : f32
+  } -> tensor<3xf32>
+  %r = redfuse.finalize {indexing_maps = [#r, #r]} ins(%f : tensor<3xf32>) outs(%init : tensor<3xf32>) {
+  ^bb0(%t: f32):
+    redfuse.yield %t : f32
+  } -> tensor<3xf32>
+  redfuse.yield %r : tensor<3xf32>
+}
+
+// -----
+
 #x = affine_map<(i, j, k, a, b) -> (i, j + a, k + b)>
 #w = affine_map<(i, j, k, a, b) -> (i, a, b)>
 #o = affine_map<(i, j, k, a, b) -> (i, j, k)>

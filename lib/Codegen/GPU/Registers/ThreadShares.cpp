@@ -167,12 +167,15 @@ void ThreadShares::dealResident() {
 
 void ThreadShares::dealStreamed(int64_t threads, int64_t most) {
   layout.threads = threads * layout.cluster;
-  // Where no vectors fit its extent, neighbours in memory have a thread each.
+  // Where no vectors fit its extent, neighbours in memory have a thread each; but a thread
+  // has all of what is shorter than the vectors of other dims, which lie behind each other.
   std::optional<unsigned> row;
   if (!demands.accesses.empty())
     row = demands.accesses.front().contiguous;
   for (unsigned d = 0; d < demands.space.numDims; ++d) {
-    if (demands.streamed.test(d) || (layout.dims[d].lanes == 1 && d != row))
+    if (demands.streamed.test(d) ||
+        (layout.dims[d].lanes == 1 &&
+         (d != row || demands.capacity[d] < layout.lanes)))
       continue;
     int64_t vectors = vectorsOf(d);
     int64_t threads = vectors & -vectors;
