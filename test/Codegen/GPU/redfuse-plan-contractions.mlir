@@ -152,3 +152,33 @@ redfuse.kernel @double_0 attributes {num_inputs = 2 : i64,
   } -> tensor<4096x4096xf64>
   redfuse.yield %r : tensor<4096x4096xf64>
 }
+
+// -----
+
+#x = affine_map<(n, c, p, k) -> (n, k, p)>
+#w = affine_map<(n, c, p, k) -> (c, k)>
+#o = affine_map<(n, c, p, k) -> (n, c, p)>
+
+// A sum of 64 is over when its first stages have come: what memory takes is exposed, and blocks
+// are small, so that there are several of them on a multiprocessor.
+// CHECK-LABEL: func @pointwise
+// CHECK: redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [1, 4], instructions = [4, 4], slabs = 1, stages = 3, splits = 1>
+func.func @pointwise(%x: memref<16x64x1048576xf32>, %w: memref<128x64xf32>, %out: memref<16x128x1048576xf32>) {
+  redfuse.launch @pointwise_0 ins(%x, %w : memref<16x64x1048576xf32>, memref<128x64xf32>) outs(%out : memref<16x128x1048576xf32>)
+  return
+}
+redfuse.kernel @pointwise_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1, 2], tiles = [1, 64, 64, 0]>} {
+^bb0(%x: tensor<16x64x1048576xf32>, %w: tensor<128x64xf32>, %init: tensor<16x128x1048576xf32>):
+  %r = redfuse.cascade {indexing_maps = [#x, #w, #o]} ins(%x, %w : tensor<16x64x1048576xf32>, tensor<128x64xf32>) outs(%init : tensor<16x128x1048576xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %a1 = arith.truncf %a : f32 to tf32
+    %a2 = arith.extf %a1 : tf32 to f32
+    %b1 = arith.truncf %b : f32 to tf32
+    %b2 = arith.extf %b1 : tf32 to f32
+    %p = arith.mulf %a2, %b2 : f32
+    %s = redfuse.reduce add %p over [3] into [0, 1, 2] : f32
+    redfuse.yield %s : f32
+  } -> tensor<16x128x1048576xf32>
+  redfuse.yield %r : tensor<16x128x1048576xf32>
+}

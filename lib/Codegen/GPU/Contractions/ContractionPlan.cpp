@@ -300,6 +300,8 @@ struct ContractionCost {
       doubleProductsOfCycle;
   /// What a stage takes beside its products.
   double stageCycles = kStageCycles;
+  /// Registers of a sum; and bytes of shared memory, where what blocks copy is exposed.
+  double registersOfSum = kRegistersOfSum, sharedBytes = 0;
   /// Of wgmma; and the parts of operands that the L1 cache does not have.
   double unitProducts, newOfRows = 1, newOfColumns = 1;
   /// Parts of each operand that are copied.
@@ -320,6 +322,12 @@ struct ContractionCost {
   /// Steps of one thread's copies; 0 where there are no boxes.
   double boxSteps = 0;
   double slabCycles(const BlockShape &shape) const;
+  /// Shared memory of a block that copies.
+  double copiedBytesOf(const BlockShape &shape) const {
+    return double(
+        kCopiedStages * kSlabBytes * shape.slabs *
+        (shape.warpRows * shape.rows + shape.warpColumns * shape.columns));
+  }
   double cyclesOf(const BlockShape &shape, double splits) const;
   double cyclesOf(const WarpgroupShape &shape, double splits) const;
   /// Cycles in which memory moves so many bytes.
@@ -354,8 +362,11 @@ double ContractionCost::cyclesOf(const BlockShape &shape, double splits) const {
   double ofUnit = std::ceil(tiles * splits / units);
   double registers =
       threads * (kRegistersOfThread +
-                 kRegistersOfSum * double(shape.rows * shape.columns) / 32);
+                 registersOfSum * double(shape.rows * shape.columns) / 32);
   double resident = std::max(1.0, std::floor(kRegistersOfUnit / registers));
+  if (sharedBytes > 0)
+    resident = std::clamp(std::floor(sharedBytes / copiedBytesOf(shape)), 1.0,
+                          resident);
   double slabs = std::ceil(sums / sumsOfSlab() / splits);
   double stages = std::ceil(slabs / double(shape.slabs));
   auto roundOf = [&](double together) {
@@ -381,6 +392,10 @@ double ContractionCost::cyclesOf(const BlockShape &shape, double splits) const {
                               : 0;
   double memory = memoryCycles(std::max(bytes, moved / kCacheRate));
   double shown = x.left == MatrixElement::F64 ? kShownOfMemory * memory : 0;
+  // A block of few stages waits for its first ones, and computes no more while it stores.
+  if (sharedBytes > 0)
+    shown = kExposedMemory * memory / resident *
+            std::min(1.0, double(kCopiedStages) / stages);
   return std::max(computed, memory) + shown +
          memoryCycles(partial / kCacheRate);
 }
@@ -553,6 +568,10 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   int64_t multiple = isDouble ? 16 : 32;
   if (isDouble && isCopied)
     cost.stageCycles = kDoubleStageCycles;
+  if (isCopied && !isDouble && cost.parts == 1) {
+    cost.registersOfSum = kRegistersOfCopiedSum;
+    cost.sharedBytes = double(getBlockSharedBytes(chip));
+  }
   SmallVector<BlockShape> shapes(std::begin(kBlockShapes),
                                  std::end(kBlockShapes));
   if (isDouble && isCopied)
