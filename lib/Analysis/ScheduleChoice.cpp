@@ -361,6 +361,7 @@ private:
   ScheduleAttr make(ScheduleKind kind, const Twine &reason, int64_t splits = 0);
   /// A schedule that cuts no reduced dim; null where one must be cut.
   ScheduleAttr keepWhole();
+  void narrowTile();
   /// Sets of reduced dims that can be cut, those that free most first.
   SmallVector<SmallVector<int64_t>> findCuts() const;
   /// A schedule that cuts these dims as planned.
@@ -482,6 +483,7 @@ ScheduleAttr ScheduleChooser::keepWhole() {
     for (int64_t d : around)
       tiles[d] = 0;
     stream = around;
+    narrowTile();
     return make(ScheduleKind::Resident,
                 Twine(isResident ? "asked for; " : "") +
                     "differences from a mean are summed around a kept value, "
@@ -493,6 +495,16 @@ ScheduleAttr ScheduleChooser::keepWhole() {
                 "what a block keeps (" + Twine(int64_t(resident)) +
                     " bytes) stays in the cache of a core");
   return {};
+}
+
+/// Behind their mean rows are read once more: those of a tile out of a core's cache.
+void ScheduleChooser::narrowTile() {
+  if (isGpu(target) || grid.empty() || !shape.contiguous ||
+      llvm::is_contained(grid, *shape.contiguous))
+    return;
+  int64_t &rows = tiles[grid.back()];
+  while (rows > 1 && bytesInAll > budget * countBlocks(shape, grid, tiles))
+    rows /= 2;
 }
 
 SmallVector<SmallVector<int64_t>> ScheduleChooser::findCuts() const {

@@ -113,3 +113,13 @@ def test_a_first_element_far_from_the_others() -> None:
     for start, stop in ((0, 1), (1, 2), (2, LENGTH)):
         state = exe.update(state, np.ascontiguousarray(x[:, start:stop]))
     assert error(exe.finalize(state), x) < 1e-6
+
+
+def test_rows_that_are_read_again_stay_in_the_cache() -> None:
+    """Behind its mean a row is read once more: a tile has several short ones, and one long one."""
+    found = []
+    for length in (2048, 1 << 20):
+        exe = redfuse.compile(programs.variance(4096, length), options={"cache": False})
+        found.append(exe.explain(json=True)["kernels"][0]["schedule"]["tile"]["i0"])
+    assert found[0] > 1
+    assert found[1] == 1
