@@ -319,6 +319,33 @@ redfuse.kernel @windows_0 attributes {num_inputs = 2 : i64,
 
 // -----
 
+#x = affine_map<(i, j, k, a, b) -> (i, 11 * j + a, 11 * k + b)>
+#w = affine_map<(i, j, k, a, b) -> (a, b)>
+#o = affine_map<(i, j, k, a, b) -> (i, j, k)>
+
+// Of large windows two blocks share a multiprocessor: the next kernel starts late, as all loads
+// would have to be under way before.
+// CHECK-LABEL: func.func @large_windows
+// NEW: redfuse.launch @large_windows_0 {{.*}} blocks = 2, {{.*}} choices = [start_next_late]>
+func.func @large_windows(%x: memref<64x2048x2048xf32>, %w: memref<11x11xi1>, %out: memref<64x186x186xf32>) {
+  redfuse.launch @large_windows_0 ins(%x, %w : memref<64x2048x2048xf32>, memref<11x11xi1>)
+                                  outs(%out : memref<64x186x186xf32>)
+  return
+}
+redfuse.kernel @large_windows_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1, 2], tiles = [1, 1, 186, 0, 0]>} {
+^bb0(%x: tensor<64x2048x2048xf32>, %w: tensor<11x11xi1>, %init: tensor<64x186x186xf32>):
+  %r = redfuse.cascade {indexing_maps = [#x, #w, #o]} ins(%x, %w : tensor<64x2048x2048xf32>, tensor<11x11xi1>)
+      outs(%init : tensor<64x186x186xf32>) {
+  ^bb0(%a: f32, %c: i1):
+    %s = redfuse.reduce add %a over [3, 4] into [0, 1, 2] : f32
+    redfuse.yield %s : f32
+  } -> tensor<64x186x186xf32>
+  redfuse.yield %r : tensor<64x186x186xf32>
+}
+
+// -----
+
 #x = affine_map<(n, j, i) -> (n, i, j)>
 #y = affine_map<(n, j, i) -> (n, j, i)>
 

@@ -115,6 +115,17 @@ void LoadTiming::chooseOccupancy() {
     layout.leastBlocksPerUnit = std::min(*demands.hints.blocks, most);
     return;
   }
+  // While one block computes what it has loaded of large windows, another one loads.
+  // Registers do for that where not all loads are to be under way before the next kernel
+  // starts.
+  double window = demands.taps.any() && demands.streamed.none();
+  for (unsigned d : demands.taps.set_bits())
+    window *= double(demands.capacity[d]);
+  if (most > 1 && window >= kLargeWindow) {
+    layout.leastBlocksPerUnit = 2;
+    layout.startsNextLate = true;
+    return;
+  }
   // What all blocks read takes no registers while other data is awaited.
   if (demands.streamed.any() || !layout.loadsSharedLate ||
       layout.loadsSharedBeforeExchange)
@@ -153,7 +164,7 @@ void LoadTiming::chooseAhead() {
        2 * layout.threads * (double(pressure.countRegisters()) + kTemporaries) >
            kRegisters)) {
     // While the states of a long fold are merged memory has nothing to do.
-    layout.startsNextLate =
+    layout.startsNextLate |=
         layout.loadsStepsAhead && bytes * tiles > kAheadBytes;
     most = kLittleAheadBytes * (layout.startsNextLate ? 2 : 1);
     // Not where blocks begin with what all of them read, and not of many that fold.

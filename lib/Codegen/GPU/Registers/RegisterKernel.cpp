@@ -342,7 +342,8 @@ LogicalResult RegisterKernelGenerator::run(RegisterLayoutAttr record,
   RegisterLaunch host(b, kernel, launch, space, layout);
   host.prepare();
   startsNext = limits.overlapsLaunches && layout.loopingBlocks == 0 &&
-               layout.cluster == 1 && layout.kept.empty() && steps.isOneStep();
+               layout.cluster == 1 && layout.kept.empty() &&
+               steps.isOneStep() && !layout.startsNextLate;
   gpu::GPUFuncOp func = host.makeFunction(module, name, limits,
                                           startsNext || layout.startsNextLate);
   if (failed(emitBody(func, host.getGiven(func))))

@@ -67,7 +67,7 @@ struct RegisterLayout {
   /// The first so many tiles alone; 0: all.
   int64_t aheadTiles = 0;
   /// The next kernel starts when this one has read all: what it asked that cache for
-  /// before would be gone when it needs it.
+  /// before would be gone when it needs it. Without a fold, when this one ends.
   bool startsNextLate = false;
   /// Of what a block that walks tiles by way of shared memory asks that cache for the
   /// tile after the next.
