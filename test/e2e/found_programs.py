@@ -91,6 +91,17 @@ def _empty_assertion() -> list[Case]:
     return full + [Case((np.ones(n, bool), 2), FAILS) for n in (1, 3)]
 
 
+def _elements_of_any_size() -> list[Case]:
+    low, high = -(2**52), 2**62
+
+    def case(x: int, at: int) -> Case:
+        put = np.where(np.arange(4) == at, low, high)
+        return Case((x, at), (np.array([2, low, x]), put, np.full(2, high), np.full(3, low),
+                              np.full(4, high)))  # fmt: skip
+
+    return [case(7, 0), case(-1, 3), Case((7, 4), FAILS)]
+
+
 def _dead_that_asserts() -> list[Case]:
     some, nothing = normal(1, 4), normal(0, 4)
     right = [Case((x, n), (np.array([n]),)) for x, n in ((some, 0), (some, 5), (nothing, 0))]
@@ -356,6 +367,7 @@ FOUND = {
     "copy_in_branch": Found(_copy_in_branch),
     "dead_that_asserts": Found(_dead_that_asserts),
     "divided_by_nothing": Found(refused="MLIR's parser does not survive this program"),
+    "elements_of_any_size": Found(_elements_of_any_size),
     "empty_assertion": Found(_empty_assertion),
     "expand_below_nothing": Found(_expand_below_nothing),
     "extract_oob": Found(_extract),

@@ -651,6 +651,19 @@ LogicalResult Checker::check(Operation *op) {
 /// More elements than any memory has: what asks for them has failed its check.
 static constexpr int64_t kImpossible = int64_t(1) << 47;
 
+/// Whether it is an element of a tensor, which may be any number, and no extent or
+/// place.
+static bool isElement(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  unsigned number = operand.getOperandNumber();
+  if (auto pack = dyn_cast<linalg::PackOp>(op))
+    return pack.getPaddingValue() && number == 2;
+  if (isa<tensor::InsertOp, tensor::SplatOp>(op))
+    return number == 0;
+  return isa<tensor::FromElementsOp, tensor::YieldOp, linalg::LinalgOp,
+             linalg::YieldOp>(op);
+}
+
 /// Constants that a check has refused are never used, but passes fold them into types
 /// whose sizes overflow, or take the least one for an extent that is not known. What
 /// is never reached may as well ask for nothing.
@@ -670,7 +683,7 @@ static void dropImpossible(AccessChecks &checks, Operation *op) {
   bool isImpossible = false;
   for (OpOperand &operand : op->getOpOperands()) {
     std::optional<int64_t> value;
-    if (operand.get().getType().isIndex())
+    if (operand.get().getType().isIndex() && !isElement(operand))
       value = getConstantIntValue(operand.get());
     if (!value)
       continue;
