@@ -68,7 +68,7 @@ static void setAttributes(llvm::Module &module, const CpuTarget &cpu) {
 }
 
 namespace {
-/// Passes over what may be left out, once the code is no longer wanted.
+/// Passes over what the optimiser may leave out, once the code is no longer wanted.
 class StopGate : public llvm::OptPassGate {
 public:
   explicit StopGate(const int *stop) : stop(stop) {}
@@ -241,6 +241,9 @@ LogicalResult redfuse::emitNative(Operation *op, const NativeOptions &options,
   optimise(*module, *machine, options.optLevel, gate);
   if (gate.isEnabled())
     return failure();
+  // Passes of the code generator rely on those before them: it runs to its end, or is left
+  // alone by whoever no longer waits.
+  context.setOptPassGate(llvm::getGlobalPassGate());
 
   if (options.form == NativeForm::LLVM) {
     llvm::raw_string_ostream stream(out.code);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,6 +86,23 @@ def test_a_compilation(number: int, target: str, place: dict[str, str], limit: f
     """In all of its stages, LLVM and ptxas included, and in the look at the cache."""
     moments = random.Random(f"{number} {target}")
     interrupt(["compile", target, "fused"], place, iter([moments.uniform(0, 1 + number)]), limit)
+
+
+@pytest.mark.parametrize("part", [0.8, 0.87, 0.94])
+def test_the_code_generator(part: float, place: dict[str, str], limit: float) -> None:
+    """Whose passes rely on those before them: none of them is left out (an assertion of LLVM's
+    failed where one was)."""
+    words = ["compile", "cpu", "fused"]
+    with subprocess.Popen(
+        [sys.executable, SCRIPT, *words], env=place, text=True, stdout=subprocess.PIPE
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        start, again = (float(process.stdout.readline().split()[1]) for _ in range(2))
+        process.kill()
+    for folder in (place["TMPDIR"], place["REDFUSE_CACHE_DIR"]):  # as they were
+        shutil.rmtree(folder)
+        os.mkdir(folder)
+    interrupt(words, place, iter([part * (again - start)]), limit)
 
 
 @pytest.mark.parametrize("number", range(5))
