@@ -173,6 +173,8 @@ void Joiner::join() {
   for (Row &row : rows)
     join(row);
   rows.clear();
+  // What is erased is no key.
+  ofThread.clear();
 }
 
 /// Loads are joined up to the next op that may write.
