@@ -115,9 +115,9 @@ FusionPlanner::opsWithout(ArrayRef<CascadeOp> ops,
       ops, [&](CascadeOp op) { return !gone.contains(op); });
 }
 
-/// Keeps two parts with products apart where each is fast and both as one are not (an
-/// attention and the projection behind it): each is worth a kernel. The last step of
-/// growth counts, as parts of what is fast may be slow.
+/// Keeps two parts with products apart where each is fast and both as one are not (two
+/// products with a fold between them, and a third one behind): each is worth a kernel. The
+/// last step of growth counts, as parts of what is fast may be slow.
 bool FusionPlanner::keepProductsApart(const FusionGroup &group,
                                       ArrayRef<CascadeOp> products,
                                       KernelPlan plan) {

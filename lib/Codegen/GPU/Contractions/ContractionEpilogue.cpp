@@ -112,8 +112,8 @@ static bool loadsAndStores(Block &block, llvm::SmallDenseSet<Value> &stored) {
 }
 
 /// What these branches load and compute is done before any of them stores, so that the
-/// loads of all are on their way at once. Arrays that are read are never those that are
-/// stored to: an input has its old elements for the kernel.
+/// loads of all are on their way at once; nothing moves where an array is loaded from and
+/// stored to. Two arguments may share memory: a load then wants what was there before.
 static void loadAhead(ArrayRef<scf::IfOp> branches) {
   llvm::SmallDenseSet<Value> stored;
   for (scf::IfOp branch : branches)
@@ -184,7 +184,7 @@ void ContractionEpilogue::storeVectors() {
           });
 }
 
-/// As many as kBytesAtOnce has, where arrays are read beside the sums.
+/// As many as have kBytesAtOnce, within bounds.
 int64_t ContractionEpilogue::resultsAtOnce() const {
   return std::clamp(kBytesAtOnce / (order.width * emitter.resultBytes()),
                     kResultsAtOnce, kMostResultsAtOnce);
