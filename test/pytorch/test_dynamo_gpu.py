@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch._inductor.decomposition as inductor
 from redfuse import lowering
-from redfuse.frontends.dynamo import attention, claims, extract, report
+from redfuse.frontends.dynamo import attention, backend, claims, costs, extract, report, splits
 from redfuse.frontends.mlir import Source
 from redfuse.options import Options
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -61,7 +61,7 @@ def test_an_attention_of_one_text_writes_its_heads_inside_of_rows_itself() -> No
     lowered = lowering.lower(
         Source(part.source(), known=True), Options(), stop_after="nvvm", target="cuda:sm_90a"
     )
-    assert str(lowered.module).count('"gpu.launch_func"') == 1
+    assert str(lowered.module).count("gpu.launch_func") == 1
 
 
 def cudnn(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
@@ -100,3 +100,81 @@ def test_what_pytorch_has_no_kernel_for_is_claimed_with_fewer_keys(
             monkeypatch.setattr(attention, "pytorchs", pytorchs)
             found.append(bool(claims.find(graph, False, report.GraphRecord())))
     assert found == [by_kernel, by_parts]
+
+
+class Layer(torch.nn.Module):
+    """What is behind an attention, up to the next one, whose operands are split off one product."""
+
+    def __init__(self, size: int, hidden: int):
+        super().__init__()
+        self.out, self.down = torch.nn.Linear(size, size), torch.nn.Linear(hidden, size)
+        self.up, self.next = torch.nn.Linear(size, hidden), torch.nn.Linear(size, 3 * size)
+        self.norm, self.after = torch.nn.LayerNorm(size), torch.nn.LayerNorm(size)
+
+    def forward(self, x: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        x = x + self.out(z)
+        x = x + self.down(torch.nn.functional.gelu(self.up(self.norm(x))))
+        q, k, v = self.next(self.after(x)).chunk(3, -1)
+        return x, q, k.unflatten(-1, (4, -1)).transpose(1, 2), v
+
+
+def graph_of(model: torch.nn.Module, rows: int, size: int, dtype: torch.dtype) -> torch.fx.Graph:
+    """On a GPU, which need not be there."""
+    given = dict(model.to(dtype).named_parameters())
+    with FakeTensorMode():
+        on_gpu = {n: torch.empty(p.shape, dtype=dtype, device="cuda") for n, p in given.items()}
+        x, z = (torch.empty(2, rows // 2, size, dtype=dtype, device="cuda") for _ in range(2))
+
+        def call(given: dict, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return torch.func.functional_call(model, given, inputs)
+
+        with torch.no_grad():
+            table = inductor.select_decomp_table()
+            graph = make_fx(call, decomposition_table=table)(on_gpu, x, z).graph
+    graph.eliminate_dead_code()
+    splits.take_apart(graph)
+    return graph
+
+
+def test_products_with_what_lies_between_them_are_one_part() -> None:
+    graph = graph_of(Layer(768, 3072), 4096, 768, BF16)
+    (claim,) = claims.find(graph, False, report.GraphRecord())
+    assert claim.kind == "products" and claim.title.startswith("4 products up to")
+    part = extract.extract(claim.members, {node: i for i, node in enumerate(graph.nodes)})
+    assert [b.copied for b in (*part.inputs, *part.outputs)].count(True) == 0
+    source = Source(part.source(claim.name), known=True)
+    lowered = lowering.lower(source, Options(), stop_after="nvvm", target="cuda:sm_90a")
+    # Sums, biases and activations are epilogues; results are written where they belong.
+    assert str(lowered.module).count("gpu.launch_func") == 6
+    assert len(lowered.explanation["kernels"]) == 6
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_products_of_other_types_are_left(dtype: torch.dtype) -> None:
+    graph = graph_of(Layer(768, 3072), 4096, 768, dtype)
+    record = report.GraphRecord()
+    assert all(c.kind == "rows" for c in claims.find(graph, False, record))
+
+
+def test_products_of_training_are_left_and_the_rows_between_them_are_not() -> None:
+    graph = graph_of(Layer(1024, 4096), 65536, 1024, BF16)
+    for node in graph.find_nodes(op="placeholder"):
+        node.name = f"primals_{node.name}"
+    kinds = [c.kind for c in claims.find(graph, False, report.GraphRecord())]
+    assert kinds and set(kinds) == {"rows"}
+    assert [c.kind for c in claims.find(graph, True, report.GraphRecord())] == ["products"]
+
+
+def test_what_products_compute_is_what_eager_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the CPU, where they are not claimed but for this test."""
+    monkeypatch.setattr(costs, "is_measured_product", lambda node: True)
+    torch.manual_seed(3)
+    model = Layer(36, 77)
+    inputs = (torch.randn(2, 7, 36), torch.randn(2, 7, 36))
+    with torch.no_grad(), report.collected() as records:
+        got = torch.compile(model, backend=backend, options={"claim": "all"})(*inputs)
+        expected = model.double()(*(x.double() for x in inputs))
+    assert [p.kind for r in records for p in r.parts if p.kernel] == ["products"]
+    for g, e in zip(got, expected, strict=True):
+        assert g.stride() == e.stride()
+        assert (g - e).abs().max() < 1e-5 * e.abs().max()

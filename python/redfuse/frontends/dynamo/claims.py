@@ -1,7 +1,9 @@
 """Which parts of a graph are worth a claim.
 
-A part is one of two kinds: an attention, or rows: reductions along the same dims with the
-element-wise work around them. A claim is made where a gain is predicted (``costs``).
+A part is one of three kinds: an attention; rows: reductions along the same dims with the
+element-wise work around them; or products with all that is around them, up to the next attention.
+A claim is made where a gain is predicted (``costs``). Of products that are not worth one, the rows
+between them may be.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from . import costs, nodes
 from .groups import Grouping
 from .report import GraphRecord
 
-ATTENTION, ROWS = "attention", "rows"
+ATTENTION, ROWS, PRODUCTS = "attention", "rows", "products"
 _GROWN = (nodes.POINTWISE, nodes.REDUCTION, nodes.VIEW, nodes.PART)
+_AROUND_PRODUCTS = (*_GROWN, nodes.JOIN, nodes.PRODUCT)
 
 
 @dataclasses.dataclass
@@ -33,33 +36,61 @@ class Claim:
 
 def find(graph: Any, everything: bool, record: GraphRecord) -> list[Claim]:
     """The claims of a graph, in its order. everything: also where no gain is predicted."""
+    taken = [node for node in graph.nodes if _is_possible(node, record)]
+    order = {node: i for i, node in enumerate(graph.nodes)}
+    spelled: dict[str, bool] = {}
+    claims: list[Claim] = []
+
+    def consider(grouping: Grouping) -> None:
+        for members in list(grouping.members.values()):
+            _trim(grouping, members)
+            made = _claim_of(sorted(members, key=order.__getitem__))
+            if made is None:
+                continue
+            costs.predict(made, spelled)
+            if everything or not made.objection:
+                claims.append(made)
+                continue
+            record.refused(made, made.objection)
+            if made.kind == PRODUCTS:
+                within = [n for n in taken if n in members]
+                consider(_grouped(graph, within, with_products=False))
+
+    # Of training, products were not measured.
+    consider(_grouped(graph, taken, with_products=everything or not _is_trained(graph)))
+    return claims
+
+
+def _is_trained(graph: Any) -> bool:
+    """Whether it is AOTAutograd's forward or backward graph, not one for inference."""
+    names = [node.name for node in graph.nodes if node.op == "placeholder"]
+    return any(name.startswith(("primals_", "tangents_")) for name in names)
+
+
+def _is_possible(node: Any, record: GraphRecord) -> bool:
+    """Whether some part may have the node; notes why not."""
+    kind = nodes.kind_of(node)
+    if kind is not None and not node.users:
+        return False
+    why = nodes.refusal(node) if node.op == "call_function" else None
+    if why is not None:
+        record.unclaimed(node, why)
+    return why is None and kind is not None
+
+
+def _grouped(graph: Any, taken: list[Any], with_products: bool) -> Grouping:
+    """Attentions, and groups of what is grown. with_products: around products of a kind for which
+    gains were measured."""
     grouping = Grouping(graph)
-    for node in graph.nodes:
+    for node in taken:
         kind = nodes.kind_of(node)
-        if kind is not None and not node.users:
-            continue
-        why = nodes.refusal(node) if node.op == "call_function" else None
-        if why is not None:
-            record.unclaimed(node, why)
-            continue
         if kind == nodes.ATTENTION:
             grouping.add(node, [])
-        elif kind in _GROWN:
+        elif kind in _GROWN or (
+            with_products and kind in _AROUND_PRODUCTS and costs.is_measured_product(node)
+        ):
             _add(grouping, node, kind)
-    claims = []
-    spelled: dict[str, bool] = {}
-    order = {node: i for i, node in enumerate(graph.nodes)}
-    for members in list(grouping.members.values()):
-        _trim(grouping, members)
-        made = _claim_of(sorted(members, key=order.__getitem__))
-        if made is None:
-            continue
-        costs.predict(made, spelled)
-        if everything or not made.objection:
-            claims.append(made)
-        else:
-            record.refused(made, made.objection)
-    return claims
+    return grouping
 
 
 def _add(grouping: Grouping, node: Any, kind: str) -> None:
@@ -102,6 +133,12 @@ def _claim_of(sequence: list[Any]) -> Claim | None:
         node = sequence[kinds.index(nodes.ATTENTION)]
         title = f"attention {_shape(node.args[0])}{_at(node)}"
         return Claim(ATTENTION, set(sequence), title, "redfuse_attention")
+    products = [n for n, k in zip(sequence, kinds, strict=True) if k == nodes.PRODUCT]
+    if products:
+        count = f"{len(products)} products" if len(products) > 1 else "product"
+        largest = max(products, key=costs.flops_of_product)
+        title = f"{count} up to {_shape(largest)}{_at(largest)}"
+        return Claim(PRODUCTS, set(sequence), title, f"redfuse_{len(products)}_products")
     reductions = [n for n, k in zip(sequence, kinds, strict=True) if k == nodes.REDUCTION]
     if not reductions:
         return None

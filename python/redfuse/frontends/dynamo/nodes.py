@@ -13,8 +13,8 @@ from ..fx.dtypes import ELEMENT_NAMES
 from ..fx.importer import LOWERINGS
 
 _HERE = str(Path(__file__).parent)
-POINTWISE, REDUCTION, VIEW, PRODUCT, ATTENTION, PART = (
-    "pointwise", "reduction", "view", "product", "attention", "part",
+POINTWISE, REDUCTION, VIEW, JOIN, PRODUCT, ATTENTION, PART = (
+    "pointwise", "reduction", "view", "join", "product", "attention", "part",
 )  # fmt: skip
 
 _REDUCTIONS = (
@@ -34,6 +34,7 @@ _POINTWISE = (
     "prims.convert_element_type.default", "aten._to_copy.default", "aten.clone.default",
     "aten.full.default", "aten.iota.default", "prims.iota.default", "aten.scalar_tensor.default",
 )  # fmt: skip
+_JOINS = ("aten.cat.default",)
 _PRODUCTS = ("aten.bmm.default", "aten.baddbmm.default", "aten.mm.default", "aten.addmm.default")
 ATTENTIONS = (
     "redfuse.attention.default",
@@ -47,6 +48,7 @@ _KINDS = {
     **dict.fromkeys(_REDUCTIONS, REDUCTION),
     **dict.fromkeys(_VIEWS, VIEW),
     **dict.fromkeys(_POINTWISE, POINTWISE),
+    **dict.fromkeys(_JOINS, JOIN),
     **dict.fromkeys(_PRODUCTS, PRODUCT),
     **dict.fromkeys(ATTENTIONS, ATTENTION),
 }

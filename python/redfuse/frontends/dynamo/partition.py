@@ -13,7 +13,7 @@ from torch._guards import detect_fake_mode
 
 from ... import compiler
 from ...errors import Error, FusionWarning
-from . import extract, kernels, nodes, report
+from . import extract, kernels, nodes, report, splits
 from .claims import ATTENTION, Claim, find
 from .settings import Settings
 
@@ -27,6 +27,7 @@ def claim(graph: Any, settings: Settings) -> None:
     try:
         record.begin(graph)
         if settings.claim != "none":
+            splits.take_apart(graph)
             _claim(graph, settings, record)
     except Exception as error:  # a graph that is not changed yet compiles without us
         record.failure = f"{type(error).__name__}: {error}"
