@@ -2,6 +2,9 @@
 #include "Epilogue.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -18,7 +21,48 @@ void Epilogue::finalize(const DenseMap<unsigned, Fragment> &states) {
   storeResults();
 }
 
+/// Puts what is computed between two places of a block right in front of its first use there.
+/// Bodies are emitted an op after another, each for all elements of a tile, so that the values
+/// between two ops would all be in registers at a time; in this order those of a few columns
+/// are.
+static void computeAtUse(Block &block, Block::iterator first,
+                         Block::iterator last) {
+  llvm::DenseSet<Operation *> open;
+  SmallVector<Operation *> users, moved;
+  for (Operation &op : llvm::make_range(first, last))
+    (isPure(&op) && op.getNumRegions() == 0 ? moved : users).push_back(&op);
+  open.insert_range(moved);
+  auto take = [&](Operation *op, Block::iterator user, auto &&take) -> void {
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *def = operand.getDefiningOp();
+            def && def->getBlock() == &block && open.erase(def)) {
+          take(def, user, take);
+          def->moveBefore(&block, user);
+        }
+    });
+  };
+  for (Operation *user : users)
+    take(user, Block::iterator(user), take);
+  // What others may use later.
+  for (Operation *op : moved)
+    if (open.erase(op)) {
+      take(op, last, take);
+      op->moveBefore(&block, last);
+    }
+}
+
 void Epilogue::storeResults() {
+  Block &block = *b.getInsertionBlock();
+  bool isFirst = b.getInsertionPoint() == block.begin();
+  Block::iterator before =
+      isFirst ? block.begin() : std::prev(b.getInsertionPoint());
+  storeValues();
+  computeAtUse(block, isFirst ? block.begin() : std::next(before),
+               b.getInsertionPoint());
+}
+
+void Epilogue::storeValues() {
   IndexProgramOpInterface last = plan.last();
   SmallVector<AffineMap> all = last.getIndexingMapsArray();
   unsigned first = all.size() - last.getProgramInits().size();

@@ -29,6 +29,7 @@ private:
   /// Rows that a warp has.
   static constexpr int64_t kWarpRows = 16;
 
+  void storeValues();
   void storeBoxed(const Fragment &value);
   void storeByRows(const Fragment &value, mlir::Value memref,
                    mlir::AffineMap map);
