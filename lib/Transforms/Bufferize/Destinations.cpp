@@ -306,7 +306,7 @@ static void writeInPlace(OpBuilder &b, Value value, Value destination) {
   Value source = value;
   while (Operation *def = source.getDefiningOp()) {
     if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(def) ||
-        !source.hasOneUse())
+        !isOnlyRead(source))
       break;
     reshapes.push_back(def);
     source = def->getOperand(0);
