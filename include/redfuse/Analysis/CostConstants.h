@@ -128,6 +128,9 @@ inline constexpr double kVectorBytes = 16, kLossOfElements = 0.25;
 
 /// Dims of a reduction from which on neighbours are taken as one. Estimated.
 inline constexpr unsigned kManyDims = 6;
+
+/// Dims that a box has at most which an engine copies (CUDA's tensor maps).
+inline constexpr int64_t kMostBoxDims = 5;
 /// The use of threads along short rows, beside that along what they are part of, from which
 /// on they stay as they are. Estimated.
 inline constexpr double kLeastBetter = 0.7;

@@ -75,7 +75,7 @@ static bool isWhole(Value tensor) {
   if (auto argument = dyn_cast<BlockArgument>(tensor))
     return isa<func::FuncOp>(argument.getOwner()->getParentOp());
   Operation *def = tensor.getDefiningOp();
-  return isa<tensor::EmptyOp>(def) ||
+  return isa<tensor::EmptyOp, arith::ConstantOp>(def) ||
          (isa<CascadeOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(def) &&
           staysWhole(tensor));
 }
@@ -191,6 +191,14 @@ static bool isReductionOfMany(CascadeOp op) {
          llvm::any_of(op.getIndexingMapsArray(),
                       [](AffineMap map) { return map.isPermutation(); }) &&
          foldsOnly(op);
+}
+
+/// Whether it folds what a tensor has in more dims than engines copy boxes of.
+static bool isReductionOfManyDims(CascadeOp op) {
+  return foldsOnly(op) && !op.getBody().front().getOps<ReduceOp>().empty() &&
+         llvm::any_of(op->getOperandTypes(), [](Type type) {
+           return cast<RankedTensorType>(type).getRank() > kMostBoxDims;
+         });
 }
 
 /// How well threads are used along so many neighbours of an element: vectors that divide
@@ -404,7 +412,8 @@ struct CollapseDims : public redfuse::impl::CollapseDimsBase<CollapseDims> {
       bool isOfAll = runs.size() == 1 && foldsOnly(op);
       if (runs.size() < op.getNumIterationDims() &&
           (isOfAll || isElementwise(op) || isReductionOfMany(op) ||
-           isOfFewRows || isReductionOfShortRows(op, runs)))
+           isReductionOfManyDims(op) || isOfFewRows ||
+           isReductionOfShortRows(op, runs)))
         Collapsed(op, runs).rewrite(b);
     }
   }
