@@ -6,7 +6,7 @@ the model in more precision, and ``own``, the share of device time in redfuse's 
 process of its own, which may die or take too long (``--budget`` seconds: Inductor, which compiles a
 model twice, takes a minute for a loop that PyTorch unrolls, as Mamba's); what FILE has already is
 not measured again. ``--claim all`` claims whatever can be claimed, ``--graphs`` measures with CUDA
-graphs (mode="reduce-overhead").
+graphs (mode="reduce-overhead"). ``--jobs N`` compiles N models at a time; one at a time is timed.
 
 On a GPU in bf16, in the time of its events. ``--device cpu`` (``tools/dev backend``): in f32, smaller
 inputs, on one thread in processor time, which others on the machine disturb least; the median of pairs.
@@ -15,13 +15,16 @@ inputs, on one thread in processor time, which others on the machine disturb lea
 from __future__ import annotations
 
 import argparse
+import contextlib
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -261,7 +264,18 @@ def tell(words: str) -> None:
     print(f"{words} ...", file=sys.stderr, flush=True)
 
 
-def measure(name: str, claim: str, graphs: bool, seconds: float) -> dict[str, Any]:
+@contextlib.contextmanager
+def turn(lock: str) -> Iterator[None]:
+    """While no other process that has the same file is in here."""
+    if not lock:
+        yield
+        return
+    with open(lock, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def measure(name: str, claim: str, graphs: bool, seconds: float, lock: str) -> dict[str, Any]:
     """The row of one model."""
     import torch
     from redfuse.frontends.dynamo import backend, kernels, report
@@ -301,8 +315,9 @@ def measure(name: str, claim: str, graphs: bool, seconds: float) -> dict[str, An
         their_seconds = time.perf_counter() - start
         tell("timing")
         calls: list[Callable[[], Any]] = [lambda: ours(*inputs), lambda: theirs(*inputs)]
-        mine, other = milliseconds(calls, seconds)
-        times, other_times = [kernel_times(c) for c in calls] if ON_GPU else ({}, {})
+        with turn(lock):
+            mine, other = milliseconds(calls, seconds)
+            times, other_times = [kernel_times(c) for c in calls] if ON_GPU else ({}, {})
         share = own_share(times, kernels.loaded().values()) if ON_GPU else None
     scale = float(exact.abs().max())
     parts = [p for r in records for p in r.parts]
@@ -330,6 +345,7 @@ def alone(name: str, given: argparse.Namespace) -> dict[str, Any]:
     """A model in a process of its own."""
     command = [sys.executable, __file__, "--one", name, "--claim", given.claim,
                "--device", given.device, "--seconds", str(given.seconds),
+               "--lock", f"{given.out}.lock" if given.jobs > 1 else "",
                *(["--graphs"] if given.graphs else [])]  # fmt: skip
     row = {"model": name, "claim": given.claim, "graphs": given.graphs, "on": given.device}
     child = subprocess.Popen(
@@ -358,23 +374,27 @@ def main() -> int:
     add("--graphs", action="store_true", help="CUDA graphs for both")
     add("--budget", type=float, default=240.0, help="seconds for one model (240)")
     add("--seconds", type=float, default=4.0, help="of timing (4)")
+    add("--jobs", type=int, default=1, metavar="N", help="models that are compiled at a time (1)")
+    add("--lock", default="", help=argparse.SUPPRESS)
     add("--one", default="", help=argparse.SUPPRESS)
     given = parser.parse_args()
     global ON_GPU
     ON_GPU = given.device == "cuda"
     if given.one:
-        print(json.dumps(measure(given.one, given.claim, given.graphs, given.seconds)))
+        print(json.dumps(measure(given.one, given.claim, given.graphs, given.seconds, given.lock)))
         return 0
     done, failed = known(given.out), False
-    for name in [n for n in given.only.split(",") if n] or list(MODELS):
-        if (name, given.claim, given.graphs, given.device) in done:
-            continue
-        row = alone(name, given)
-        failed |= "failed" in row
-        with given.out.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-        shown = {k: row[k] for k in ("ratio", "own", "ms", "inductor_ms", "failed") if k in row}
-        print(name, json.dumps(shown), flush=True)
+    wanted = [n for n in given.only.split(",") if n] or list(MODELS)
+    wanted = [n for n in wanted if (n, given.claim, given.graphs, given.device) not in done]
+    with ThreadPoolExecutor(given.jobs) as pool:
+        rows = [pool.submit(alone, name, given) for name in wanted]
+        for done_one in as_completed(rows):
+            row = done_one.result()
+            failed |= "failed" in row
+            with given.out.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            shown = {k: row[k] for k in ("ratio", "own", "ms", "inductor_ms", "failed") if k in row}
+            print(row["model"], json.dumps(shown), flush=True)
     return int(failed)
 
 
