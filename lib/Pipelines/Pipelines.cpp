@@ -100,6 +100,8 @@ static void addFusion(OpPassManager &pm, const CompileOptions &options,
   if (!options.strict)
     pm.addPass(createNestReductions());
   pm.addPass(createKeepRoundings());
+  if (!options.strict)
+    pm.addPass(createDropRoundings());
   pm.addPass(createNarrowResults());
   if (!options.shard.empty()) {
     pm.addPass(memref::createResolveRankedShapeTypeResultDimsPass());

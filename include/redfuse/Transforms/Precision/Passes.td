@@ -262,4 +262,50 @@ def KeepRoundings : Pass<"redfuse-keep-roundings"> {
   let dependentDialects = ["redfuse::RedfuseDialect"];
 }
 
+def DropRoundings : Pass<"redfuse-drop-roundings"> {
+  let summary = "Leave out the roundings between operations that decide nothing";
+  let description = [{
+    What is rounded to 16 bits and extended again in one body is taken as it was
+    before: fewer instructions, and a result that is closer to the exact one. A rounding
+    stays where `redfuse-keep-roundings` has marked it, where its result is stored (what
+    is computed further is not of the stored value), and where it is the factor of a sum
+    of products, which multiplies in that type.
+
+    ```mlir
+    #all = affine_map<(i) -> (i)>
+    func.func @f(%x: tensor<80xbf16>, %e: tensor<80xbf16>) -> tensor<80xbf16> {
+      %r = redfuse.cascade {indexing_maps = [#all, #all]}
+          ins(%x : tensor<80xbf16>) outs(%e : tensor<80xbf16>) {
+      ^bb0(%a: bf16):
+        %0 = arith.extf %a : bf16 to f32
+        %1 = math.exp %0 : f32
+        %2 = arith.truncf %1 : f32 to bf16
+        %3 = arith.extf %2 : bf16 to f32
+        %4 = math.tanh %3 : f32
+        %5 = arith.truncf %4 : f32 to bf16
+        redfuse.yield %5 : bf16
+      } -> tensor<80xbf16>
+      return %r : tensor<80xbf16>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @f(%x: tensor<80xbf16>, %e: tensor<80xbf16>) -> tensor<80xbf16> {
+      %r = redfuse.cascade {indexing_maps = [#all, #all]}
+          ins(%x : tensor<80xbf16>) outs(%e : tensor<80xbf16>) {
+      ^bb0(%a: bf16):
+        %0 = arith.extf %a : bf16 to f32
+        %1 = math.exp %0 : f32
+        %2 = math.tanh %1 : f32
+        %3 = arith.truncf %2 : f32 to bf16
+        redfuse.yield %3 : bf16
+      } -> tensor<80xbf16>
+      return %r : tensor<80xbf16>
+    }
+    ```
+  }];
+}
+
 #endif // REDFUSE_TRANSFORMS_PRECISION_PASSES_TD

@@ -2,6 +2,7 @@
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/Hashing.h"
@@ -112,4 +113,28 @@ int64_t redfuse::countPasses(IndexProgramOpInterface op, unsigned input,
     }
   }
   return std::max<int64_t>(1, readAt.size());
+}
+
+Value redfuse::matchFreeRounding(Operation *extend) {
+  if (!isa_and_nonnull<arith::ExtFOp>(extend))
+    return {};
+  auto narrow = extend->getOperand(0).getDefiningOp<arith::TruncFOp>();
+  if (!narrow || narrow->hasAttr(kRoundsAttr) ||
+      narrow.getIn().getType() != extend->getResult(0).getType() ||
+      narrow.getType().getIntOrFloatBitWidth() != 16)
+    return {};
+  return narrow.getIn();
+}
+
+bool redfuse::isFactorOfSum(Value v) {
+  return llvm::any_of(v.getUsers(), [](Operation *user) {
+    if (isa<arith::SelectOp>(user))
+      return isFactorOfSum(user->getResult(0));
+    return isa<arith::MulFOp>(user) &&
+           user->getOperand(0) != user->getOperand(1) &&
+           llvm::any_of(user->getUsers(), [](Operation *sum) {
+             auto reduce = dyn_cast<ReduceOp>(sum);
+             return reduce && reduce.getReducer() == Reducer::Add;
+           });
+  });
 }

@@ -36,6 +36,12 @@ llvm::hash_code hashKernel(KernelOp kernel);
 /// something discrete is made of the rounded value (redfuse-keep-roundings).
 /// Roundings without it may be left out between operations of one kernel.
 inline constexpr llvm::StringLiteral kRoundsAttr = "redfuse.rounds";
+/// What a float is that is rounded to 16 bits and extended again by `extend`, where the
+/// rounding decides nothing; null otherwise.
+mlir::Value matchFreeRounding(mlir::Operation *extend);
+/// Whether `v` is a factor of a sum of products: what it is rounded to is the type in
+/// which it is multiplied.
+bool isFactorOfSum(mlir::Value v);
 /// That of a rounding of what has no more digits than it keeps: it changes nothing.
 inline constexpr llvm::StringLiteral kExactAttr = "redfuse.exact";
 /// That of a sum of two arguments which are the parts of an f32: a float of TF32, and

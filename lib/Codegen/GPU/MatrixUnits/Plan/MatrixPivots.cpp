@@ -9,36 +9,11 @@
 using namespace mlir;
 using namespace redfuse;
 
-Value redfuse::matchFreeRounding(Operation *extend) {
-  if (!isa_and_nonnull<arith::ExtFOp>(extend))
-    return {};
-  auto narrow = extend->getOperand(0).getDefiningOp<arith::TruncFOp>();
-  if (!narrow || narrow->hasAttr(kRoundsAttr) ||
-      narrow.getIn().getType() != extend->getResult(0).getType() ||
-      narrow.getType().getIntOrFloatBitWidth() != 16)
-    return {};
-  return narrow.getIn();
-}
-
-/// Whether `v` is a factor of a sum of products: what it is rounded to is the type in
-/// which it is multiplied.
-static bool isFactor(Value v) {
-  return llvm::any_of(v.getUsers(), [](Operation *user) {
-    if (isa<arith::SelectOp>(user))
-      return isFactor(user->getResult(0));
-    return isa<arith::MulFOp>(user) &&
-           llvm::any_of(user->getUsers(), [](Operation *sum) {
-             auto reduce = dyn_cast<ReduceOp>(sum);
-             return reduce && reduce.getReducer() == Reducer::Add;
-           });
-  });
-}
-
 /// Leaves out the roundings that nothing asks for, so that multiples are seen through
 /// them. The emitter leaves them out as well.
 static void dropFreeRoundings(Block &body) {
   for (auto extend : body.getOps<arith::ExtFOp>())
-    if (Value wide = matchFreeRounding(extend); wide && !isFactor(extend))
+    if (Value wide = matchFreeRounding(extend); wide && !isFactorOfSum(extend))
       extend.getResult().replaceAllUsesWith(wide);
 }
 

@@ -31,11 +31,6 @@ inline constexpr float kHeadroom = 8;
 /// and finalisation give the same for any pivot.
 void markLazyPivots(KernelOp kernel);
 
-/// What a float is that is rounded to 16 bits and extended again by `extend`, where the
-/// rounding decides nothing; null otherwise. A fold has given up the order of the
-/// program's roundings.
-mlir::Value matchFreeRounding(mlir::Operation *extend);
-
 } // namespace redfuse
 
 #endif // REDFUSE_CODEGEN_GPU_MATRIXUNITS_PLAN_PIVOTS_H
