@@ -215,7 +215,8 @@ def CollapseDims : Pass<"redfuse-collapse-dims"> {
     of an element-wise cascade have two dims of known extents side by side in the same order, or
     neither, and nothing asks for a position along one of them, they become one dim: its vectors
     go on from row to row, and 7 x 7 pixels are 49 neighbours. So do dims of a reduction of a tensor
-    that has six dims or more, if it folds both, or keeps both; and where rows are so short or odd
+    that has six dims or more, or of several with one that has more than five, which no copy engine
+    takes, if it folds both, or keeps both; and where rows are so short or odd
     that threads are better used along both (planes of 10 x 10). Operands are collapsed and results
     expanded, which moves no data: operands and results that are parts of other tensors stay as
     they are.

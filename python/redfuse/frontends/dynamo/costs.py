@@ -127,8 +127,8 @@ def predict(claim: Any, spelled: dict[str, bool]) -> None:
 
 
 def is_measured_product(node: Any) -> bool:
-    """Whether products like this node, or work around them, were measured: of 16-bit floats on a GPU,
-    of known extents."""
+    """Whether products like this node, or work around them, were measured: of 16-bit floats on a
+    GPU, of known extents."""
     values = nodes.values_of(node)
     if nodes.kind_of(node) == nodes.PRODUCT:
         values += [a.meta["val"] for a in node.all_input_nodes]

@@ -15,7 +15,7 @@ _SPLITS = (
 
 
 def take_apart(graph: Any) -> None:
-    """Replaces the parts of splits of known places by slices, in place. The tensors are the same."""
+    """Replaces the parts of splits of known places by slices, in place."""
     for target in _SPLITS:
         for node in graph.find_nodes(op="call_function", target=target):
             _take_apart(graph, node)
