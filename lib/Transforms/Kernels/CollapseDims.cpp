@@ -402,7 +402,8 @@ struct CollapseDims : public redfuse::impl::CollapseDimsBase<CollapseDims> {
       SmallBitVector rows = findPartlyFilledRows(op);
       if (rows.count() < 2)
         rows = findFewRows(op);
-      bool isOfFewRows = rows.count() > 1;
+      bool isOfManyDims = isReductionOfManyDims(op);
+      bool isOfFewRows = rows.count() > 1 && !isOfManyDims;
       if (op.getScheduleAttr() || !llvm::all_of(op->getOperands(), isWhole) ||
           !llvm::all_of(op->getResults(), staysWhole))
         continue;
@@ -412,8 +413,7 @@ struct CollapseDims : public redfuse::impl::CollapseDimsBase<CollapseDims> {
       bool isOfAll = runs.size() == 1 && foldsOnly(op);
       if (runs.size() < op.getNumIterationDims() &&
           (isOfAll || isElementwise(op) || isReductionOfMany(op) ||
-           isReductionOfManyDims(op) || isOfFewRows ||
-           isReductionOfShortRows(op, runs)))
+           isOfManyDims || isOfFewRows || isReductionOfShortRows(op, runs)))
         Collapsed(op, runs).rewrite(b);
     }
   }

@@ -235,3 +235,28 @@ func.func @filled(%u: tensor<3x4xf32>, %p: tensor<3xi32>) -> tensor<8x4xf32> {
       outs(%f : tensor<8x4xf32>) -> tensor<8x4xf32>
   return %s : tensor<8x4xf32>
 }
+
+// -----
+
+// What others read through a reshape is written in place all the same.
+redfuse.kernel @k attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<8xf32>, %o: tensor<8xf32>):
+  redfuse.yield %o : tensor<8xf32>
+}
+redfuse.kernel @l attributes {num_inputs = 1 : i64} {
+^bb0(%x: tensor<2x4xf32>, %o: tensor<2x4xf32>):
+  redfuse.yield %o : tensor<2x4xf32>
+}
+func.func @read_again(%x: tensor<8xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %e = tensor.empty() : tensor<8xf32>
+  %r = redfuse.launch @k ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %v = tensor.expand_shape %r [[0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+  %d = tensor.empty() : tensor<2x4xf32>
+  %q = redfuse.launch @l ins(%v : tensor<2x4xf32>) outs(%d : tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %v, %q : tensor<2x4xf32>, tensor<2x4xf32>
+}
+// CHECK-LABEL: func.func @read_again(
+// CHECK-SAME:    %[[A:[^:]*]]: memref<2x4xf32>, %[[B:[^:]*]]: memref<2x4xf32>)
+// CHECK-DAG:     %[[T:.*]] = bufferization.to_tensor %[[A]] restrict writable
+// CHECK-DAG:     %[[V:.*]] = tensor.collapse_shape %[[T]]
+// CHECK:         redfuse.launch @k ins(%{{.*}}) outs(%[[V]]

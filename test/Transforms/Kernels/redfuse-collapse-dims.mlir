@@ -112,3 +112,27 @@ func.func @everything(%x: tensor<28x461x512xbf16>, %e: tensor<28x461x512xf32>) -
   } -> tensor<28x461x512xf32>
   return %r : tensor<28x461x512xf32>
 }
+
+#windows = affine_map<(a, b, c, d, e, f, n) -> (a, b, c, d, e, f)>
+#by_windows = affine_map<(a, b, c, d, e, f, n) -> (n, e, f)>
+#by_n = affine_map<(a, b, c, d, e, f, n) -> (a, b, c, d, n)>
+#only_n = affine_map<(a, b, c, d, e, f, n) -> (n)>
+
+// A product of a tensor that has more dims than a box: no tensor has all dims. A constant is a
+// tensor of its own, too.
+// CHECK-LABEL: func.func @windows_by_weights
+// CHECK: tensor.collapse_shape %{{.*}} {{\[\[0, 1, 2, 3\], \[4, 5\]\]}} : tensor<2x8x7x8x3x32xbf16> into tensor<896x96xbf16>
+// CHECK: redfuse.reduce add %{{.*}} over [1] into [0, 2] : f32
+func.func @windows_by_weights(%x: tensor<2x8x7x8x3x32xbf16>, %w: tensor<64x3x32xbf16>, %e: tensor<2x8x7x8x64xf32>) -> tensor<2x8x7x8x64xf32> {
+  %c = arith.constant dense<1.5> : tensor<64xf32>
+  %r = redfuse.cascade {indexing_maps = [#windows, #by_windows, #only_n, #by_n]} ins(%x, %w, %c : tensor<2x8x7x8x3x32xbf16>, tensor<64x3x32xbf16>, tensor<64xf32>) outs(%e : tensor<2x8x7x8x64xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %k: f32):
+    %f = arith.extf %a : bf16 to f32
+    %g = arith.extf %b : bf16 to f32
+    %m = arith.mulf %f, %g : f32
+    %s = redfuse.reduce add %m over [4, 5] into [0, 1, 2, 3, 6] : f32
+    %t = arith.addf %s, %k : f32
+    redfuse.yield %t : f32
+  } -> tensor<2x8x7x8x64xf32>
+  return %r : tensor<2x8x7x8x64xf32>
+}
