@@ -100,9 +100,10 @@ static void addFusion(OpPassManager &pm, const CompileOptions &options,
   if (!options.strict)
     pm.addPass(createNestReductions());
   pm.addPass(createKeepRoundings());
+  // What is stored between two kernels is as narrow as what was rounded for it.
+  pm.addPass(createNarrowResults());
   if (!options.strict)
     pm.addPass(createDropRoundings());
-  pm.addPass(createNarrowResults());
   if (!options.shard.empty()) {
     pm.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
     pm.addPass(createTensorCanonicalizer());
