@@ -1,7 +1,11 @@
 //===- Epilogue.cpp - results of a tile -----------------------------------===//
 #include "Epilogue.h"
 
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -52,7 +56,19 @@ static void computeAtUse(Block &block, Block::iterator first,
     }
 }
 
+/// Operations that a body computes results by.
+static int64_t countOperations(Block &body) {
+  return llvm::count_if(body.without_terminator(), [](Operation &op) {
+    return isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
+           !op.hasTrait<OpTrait::ConstantLike>() &&
+           !isa<arith::ExtFOp, arith::TruncFOp>(op);
+  });
+}
+
 void Epilogue::storeResults() {
+  // A few values of each element fit in registers, and others are computed meanwhile.
+  if (countOperations(*plan.last().getProgramBody()) < kLongEpilogue)
+    return storeValues();
   Block &block = *b.getInsertionBlock();
   bool isFirst = b.getInsertionPoint() == block.begin();
   Block::iterator before =
