@@ -113,7 +113,7 @@ def ptxas_that_says(folder: Path, text: str) -> str:
     """A program that behaves like ptxas."""
     path = folder / "ptxas"
     path.write_text(
-        '#!/bin/sh\nfor last; do :; done\nprintf "\\177ELF" > "$last"\n'
+        '#!/bin/sh\nfor last; do :; done\ncase $last in -*) ;; *) printf "\\177ELF" > "$last";; esac\n'
         f"cat >&2 <<'END'\n{text}\nEND\n"
     )
     path.chmod(0o755)

@@ -83,7 +83,8 @@ def test_of_rows(program: object, m: int, n: int, options: dict, tmp_path: Path)
     small(program(m, n), tmp_path, options)
 
 
-@pytest.mark.parametrize("name", ["ffn_relu", "moe_routing", "conv_bias_relu", "multi_consumer"])
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("name", ["moe_routing", "ffn_relu", "multi_consumer", "conv_bias_relu"])
 def test_splits_of_products(name: str, tmp_path: Path) -> None:
     """They are kernels of their own before the plans, and are not split once more behind them."""
     small((CORPUS / f"{name}.mlir").read_text(), tmp_path, {"schedule": "split"})

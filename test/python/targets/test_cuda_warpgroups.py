@@ -110,7 +110,7 @@ def parts(x: np.ndarray) -> list[np.ndarray]:
     return [big.view(np.float32), rest]
 
 
-@pytest.mark.parametrize(("rows", "columns", "sums"), [(256, 512, 256), (250, 505, 260)])
+@pytest.mark.parametrize(("rows", "columns", "sums"), [(256, 512, 128), (250, 505, 260)])
 def test_products_of_parts(rows: int, columns: int, sums: int) -> None:
     """As f32 has them: infinities, NaN, and the largest floats too, in rows and columns of their own."""
     exe = compiled(product_of_parts(rows, columns, sums))
@@ -134,14 +134,15 @@ def test_products_of_parts(rows: int, columns: int, sums: int) -> None:
     assert (off <= bound[whole] * np.sqrt(sums) * 2.0**-23 + 2.0**-149).all()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "program",
     [
-        Convolution((26, 28), (3, 3), 128, 136, 2, pad=1, is_channels_last=True, dtype="bf16"),
         # Chunks of channels that are shorter than a stage, and steps between windows.
         Convolution((41, 43), (3, 2), 96, 200, 2, stride=2, dtype="bf16"),
+        Convolution((26, 28), (3, 3), 128, 136, 2, pad=1, is_channels_last=True, dtype="bf16"),
     ],
-    ids=["padded", "strided"],
+    ids=["strided", "padded"],
 )
 def test_windows(program: Convolution) -> None:
     exe = compiled(program.program())
