@@ -17,7 +17,7 @@ from torch.distributed.tensor import Shard
 dist.init_process_group("gloo")
 rank, ranks = dist.get_rank(), dist.get_world_size()
 mesh = init_device_mesh("cpu", (ranks,))
-softmax = rd.compile(Path(__file__).with_name("softmax.mlir"), mesh, [Shard(1)])
+softmax = rd.compile(Path(__file__).parents[1] / "softmax.mlir", mesh, [Shard(1)])
 
 torch.manual_seed(0)
 whole = torch.randn(4096, 4096)
