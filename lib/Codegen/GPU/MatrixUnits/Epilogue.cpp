@@ -78,22 +78,46 @@ void Epilogue::storeResults() {
                b.getInsertionPoint());
 }
 
+/// Calls `store` for every index along the dims of a result that its values do not depend on and
+/// that no tile divides: as heads of keys that several heads of queries share are repeated.
+void Epilogue::forEachRepetition(AffineMap map, function_ref<void()> store) {
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<unsigned> repeated;
+  SmallBitVector dims = getDimsOf(simplifyForExtents(map, space.staticExtents));
+  for (unsigned d : dims.set_bits()) {
+    if (d == plan.m || plan.isColumn(d) ||
+        llvm::is_contained(space.schedule.getGrid(), int64_t(d)))
+      continue;
+    auto loop =
+        scf::ForOp::create(b, loc, index(0), place.extents[d], index(1));
+    b.setInsertionPointToStart(loop.getBody());
+    place.offsets[d] = loop.getInductionVar();
+    repeated.push_back(d);
+  }
+  store();
+  for (unsigned d : repeated)
+    place.offsets[d] = nullptr;
+}
+
 void Epilogue::storeValues() {
   IndexProgramOpInterface last = plan.last();
   SmallVector<AffineMap> all = last.getIndexingMapsArray();
   unsigned first = all.size() - last.getProgramInits().size();
   auto yield = cast<YieldOp>(last.getProgramBody()->getTerminator());
   for (auto [i, v] : llvm::enumerate(yield.getValues())) {
+    const Fragment &value = emitter.get(v);
+    Value memref = emitter.memrefs.lookup(last->getResult(i));
+    AffineMap map = all[first + i];
     bool isStaged = layout.staged && i == layout.staged->number &&
-                    emitter.get(v).kind == Fragment::Kind::Matrix;
-    if (isStaged && layout.staged->isBoxed)
-      storeBoxed(emitter.get(v));
-    else if (isStaged)
-      storeByRows(emitter.get(v), emitter.memrefs.lookup(last->getResult(i)),
-                  all[first + i]);
-    else
-      storeValue(emitter.memrefs.lookup(last->getResult(i)), all[first + i],
-                 emitter.get(v));
+                    value.kind == Fragment::Kind::Matrix;
+    forEachRepetition(map, [&] {
+      if (isStaged && layout.staged->isBoxed)
+        storeBoxed(value);
+      else if (isStaged)
+        storeByRows(value, memref, map);
+      else
+        storeValue(memref, map, value);
+    });
   }
 }
 

@@ -30,6 +30,7 @@ private:
   static constexpr int64_t kWarpRows = 16;
 
   void storeValues();
+  void forEachRepetition(mlir::AffineMap map, llvm::function_ref<void()> store);
   void storeBoxed(const Fragment &value);
   void storeByRows(const Fragment &value, mlir::Value memref,
                    mlir::AffineMap map);

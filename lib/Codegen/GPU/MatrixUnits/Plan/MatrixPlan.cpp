@@ -271,9 +271,17 @@ bool MatrixPlanner::checkResults() {
           ? cast<IndexProgramOpInterface>(plan.finalize.getOperation())
           : plan.step;
   SmallVector<AffineMap> maps = last.getIndexingMapsArray();
-  for (AffineMap map : ArrayRef(maps).take_back(last.getProgramInits().size()))
+  for (AffineMap map :
+       ArrayRef(maps).take_back(last.getProgramInits().size())) {
+    SmallBitVector dims =
+        getDimsOf(simplifyForExtents(map, space.staticExtents));
     if (!getDimsOf(map).test(plan.m))
       return refuse("a result has no rows");
+    if (llvm::count_if(dims.set_bits(), [&](unsigned d) {
+          return d != plan.m && plan.isColumn(d);
+        }) > 1)
+      return refuse("a result has two dims of columns");
+  }
   for (int64_t extent : space.staticExtents)
     if (extent == 0)
       return refuse("a dim is empty");
