@@ -265,6 +265,7 @@ WORDS: dict[str, frozenset[str]] = {
     "fma": frozenset({"rn", "rm", "ftz", "sat"}),
     "shf": frozenset({"l", "r", "wrap"}), "prmt": frozenset({"f4e"}),
     "mul": frozenset({"rn", "ftz", "sat", "lo", "hi", "wide"}),
-    "mad": frozenset({"lo", "wide"}), "setp": _COMPARE,
+    "mad": frozenset({"lo", "hi", "wide", "cc"}), "madc": frozenset({"lo", "hi", "cc"}),
+    "setp": _COMPARE,
     "cvt": frozenset({*_ROUNDINGS, "rn", "sat", "ftz", "tf32"}),
 }  # fmt: skip

@@ -51,6 +51,13 @@ def test_integers(op: str) -> None:
         np.testing.assert_array_equal(run_on_elements(op, a, b), INTEGERS[op](a, b))
 
 
+def test_products_in_parts() -> None:
+    body = "mad.lo.cc.u32 %d, %a, %b, %a;\n madc.hi.u32 %c, %a, %b, 0;"
+    a, b = (x.view(np.uint32).astype(object) for x in (I, J))
+    expected = np.array((a * b + a) >> 32, np.uint32).view(np.int32)
+    np.testing.assert_array_equal(run_on_elements(body, I, J), expected)
+
+
 @pytest.mark.parametrize(
     ("op", "expected"),
     [("lt", A < B), ("ge", A >= B), ("equ", (A == B) | np.isnan(A) | np.isnan(B)),

@@ -20,6 +20,8 @@ from .registers import Registers
 
 # Bytes of the widest access of a thread.
 WIDEST = 16
+# A register of this name keeps the carry of sums in parts.
+_CARRY = "%carry"
 # Who must have come before an instruction starts.
 _OF_WARPS = ("shfl", "vote", "redux", "mma", "ldmatrix", "stmatrix")
 # After which a thread is not always at the next one, whatever the others do.
@@ -108,7 +110,7 @@ class Threads(Registers):
             return
         code, end = self.kernel.code, max(self.ends[at], at + 1)
         self.pc[mask] = end
-        if (mask | self.done).all():
+        if mask.all():
             mask = self.every
         for instruction in code[at:end]:
             self.instruction, self.active, holds = instruction, mask, mask
@@ -292,15 +294,31 @@ def compute(t: Threads, i: Instruction, mask: np.ndarray) -> None:
 
 
 def multiply(t: Threads, i: Instruction, mask: np.ndarray) -> None:
-    """mul and mad."""
+    """mul, mad and madc."""
     if i.op == "mul" and "wide" not in i.words:
         return compute(t, i, mask)
+    if i.op == "madc" or ({"hi", "cc"} & set(i.words) and i.op == "mad"):
+        return multiply_in_parts(t, i, mask)
     kind = arithmetic.wide_kind(i)
     wide = np.dtype(f"i{width(kind) // 8}") if kind[0] == "s" else np.dtype(BITS[width(kind)])
     sources = [t.read(name, i.kind).astype(wide) for name in i.operands[1:3]]
     sources += [t.read(name, kind) for name in i.operands[3:]]
     t.write(i.operands[0], arithmetic.multiply_add(i, *sources), mask, kind)
     return None
+
+
+def multiply_in_parts(t: Threads, i: Instruction, mask: np.ndarray) -> None:
+    """mad and madc of half of a product of u32, with the carry that goes from one to the next."""
+    if i.kind != "u32" or ("lo" in i.words) == ("hi" in i.words):
+        raise i.fault("unknown instruction")
+    a, b, c = (t.read(name, "u32").astype(np.uint64) for name in i.operands[1:4])
+    half = (a * b) >> np.uint64(32) if "hi" in i.words else (a * b) & np.uint64(2**32 - 1)
+    total = half + c
+    if i.op == "madc":
+        total = total + t.read(_CARRY, "u64")
+    t.write(i.operands[0], total & np.uint64(2**32 - 1), mask, "u32")
+    if "cc" in i.words:
+        t.write(_CARRY, total >> np.uint64(32), mask, "u64")
 
 
 def select(t: Threads, i: Instruction, mask: np.ndarray) -> None:
@@ -397,6 +415,7 @@ Handler = Callable[[Threads, Instruction, np.ndarray], None]
 HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(COMPUTE, compute), **dict.fromkeys(_OF_ORDER, nothing),
     **transfers.HANDLERS, **copies.HANDLERS, **barriers.HANDLERS, **matrices.HANDLERS,
-    "mul": multiply, "mad": multiply, "selp": select, "setp": compare, "cvt": convert,
+    "mul": multiply, "mad": multiply, "madc": multiply, "selp": select, "setp": compare,
+    "cvt": convert,
     "bra": branch, "ret": end, "exit": end, "vote": vote, "redux": redux, "st": store, "createpolicy": policy,
 }  # fmt: skip
