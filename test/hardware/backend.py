@@ -7,6 +7,8 @@ process of its own, which may die or take too long (``--budget`` seconds: Induct
 model twice, takes a minute for a loop that PyTorch unrolls, as Mamba's); what FILE has already is
 not measured again. ``--claim all`` claims whatever can be claimed, ``--graphs`` measures with CUDA
 graphs (mode="reduce-overhead"). ``--jobs N`` compiles N models at a time; one at a time is timed.
+``--suite FILE`` measures the models of a file instead: its ``models()`` yields a name, a function that
+makes the model in f32, and the inputs.
 
 On a GPU in bf16, in the time of its events. ``--device cpu`` (``tools/dev backend``): in f32, smaller
 inputs, on one thread in processor time, which others on the machine disturb least; the median of pairs.
@@ -17,6 +19,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fcntl
+import importlib.util
 import json
 import os
 import signal
@@ -45,6 +48,17 @@ def model(make: Callable[[], Made]) -> Callable[[], Made]:
     """Registers a function that makes a model in f32 and its inputs."""
     MODELS[make.__name__] = make
     return make
+
+
+def take_models(path: Path) -> None:
+    """Those of a file instead of ours."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader, f"{path} is not a Python file"
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    MODELS.clear()
+    for name, make, inputs in module.models():
+        MODELS[name] = lambda make=make, inputs=inputs: (make(), inputs)  # type: ignore[misc]
 
 
 def _ids(batch: int, length: int, words: int = WORDS) -> Any:
@@ -346,6 +360,7 @@ def alone(name: str, given: argparse.Namespace) -> dict[str, Any]:
     command = [sys.executable, __file__, "--one", name, "--claim", given.claim,
                "--device", given.device, "--seconds", str(given.seconds),
                "--lock", f"{given.out}.lock" if given.jobs > 1 else "",
+               *(["--suite", str(given.suite)] if given.suite else []),
                *(["--graphs"] if given.graphs else [])]  # fmt: skip
     row = {"model": name, "claim": given.claim, "graphs": given.graphs, "on": given.device}
     child = subprocess.Popen(
@@ -368,6 +383,7 @@ def main() -> int:
     parser = cli.parser(__doc__)
     add = parser.add_argument
     add("--only", default="", metavar="NAME,...", help="these models")
+    add("--suite", type=Path, metavar="FILE", help="the models of a file instead of ours")
     add("--out", type=Path, default=Path("backend.jsonl"), metavar="FILE", help="the record")
     add("--claim", default="predicted", choices=("predicted", "all", "none"))
     add("--device", default="cuda", choices=("cuda", "cpu"))
@@ -380,6 +396,8 @@ def main() -> int:
     given = parser.parse_args()
     global ON_GPU
     ON_GPU = given.device == "cuda"
+    if given.suite:
+        take_models(given.suite)
     if given.one:
         print(json.dumps(measure(given.one, given.claim, given.graphs, given.seconds, given.lock)))
         return 0
