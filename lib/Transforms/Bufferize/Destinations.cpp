@@ -241,6 +241,36 @@ static bool isOnlyPassedOn(tensor::InsertSliceOp insert) {
   });
 }
 
+/// Insertions that begin with the same tensor.empty, as CSE leaves them, begin with one each, and
+/// launches write what is inserted into a slice of that one: what is written to one of them would be
+/// copied for the other, though neither reads what is there.
+static void separateEmpties(func::FuncOp func) {
+  func.walk([](tensor::InsertSliceOp insert) {
+    auto empty = insert.getDest().getDefiningOp<tensor::EmptyOp>();
+    if (!empty || isOnlyPassedOn(insert))
+      return;
+    OpBuilder b(empty);
+    auto own = cast<tensor::EmptyOp>(b.clone(*empty));
+    insert.getDestMutable().assign(own);
+    auto launch = insert.getSource().getDefiningOp<LaunchOp>();
+    if (!launch)
+      return;
+    auto written = cast<DestinationStyleOpInterface>(launch.getOperation());
+    OpOperand *init =
+        written.getTiedOpOperand(cast<OpResult>(insert.getSource()));
+    auto slice = init->get().getDefiningOp<tensor::ExtractSliceOp>();
+    if (!slice || slice.getSource() != empty ||
+        slice.getMixedOffsets() != insert.getMixedOffsets() ||
+        slice.getMixedSizes() != insert.getMixedSizes() ||
+        slice.getMixedStrides() != insert.getMixedStrides())
+      return;
+    b.setInsertionPoint(slice);
+    auto ownSlice = cast<tensor::ExtractSliceOp>(b.clone(*slice));
+    ownSlice.getSourceMutable().assign(own);
+    init->set(ownSlice);
+  });
+}
+
 /// Lets an op write to `destination` instead of `written`, one of its operands, of which
 /// that begins with a copy: it is read, not written to, as others may read it, too.
 static void beginWithCopy(OpBuilder &b, OpOperand &written, Value destination) {
@@ -422,6 +452,7 @@ struct Destinations : public redfuse::impl::DestinationsBase<Destinations> {
           func.setArgAttr(
               i, bufferization::BufferizationDialect::kWritableAttrName,
               BoolAttr::get(&getContext(), false));
+      separateEmpties(func);
       if (failed(makeShapesFunction(func)) || failed(moveResults(func)))
         return signalPassFailure();
     }

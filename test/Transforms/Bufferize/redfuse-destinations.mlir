@@ -207,6 +207,26 @@ func.func @line(%a: tensor<4x8xf32>) -> tensor<2x4x8xf32> {
   return %r : tensor<2x4x8xf32>
 }
 
+// Two of them that begin with one tensor.empty, as CSE leaves them: each has its own.
+// CHECK-LABEL: func.func @two(
+// CHECK:         %[[S:.*]] = tensor.extract_slice %[[FIRST:.*]][0, 0]
+// CHECK:         %[[T:.*]] = tensor.extract_slice %[[SECOND:.*]][0, 0]
+// CHECK:         %[[P:.*]] = redfuse.launch @half {{.*}} outs(%[[S]] :
+// CHECK:         tensor.insert_slice %[[P]] into %[[FIRST]][0, 0]
+// CHECK:         %[[Q:.*]] = redfuse.launch @half {{.*}} outs(%[[T]] :
+// CHECK:         tensor.insert_slice %[[Q]] into %[[SECOND]][0, 0]
+func.func @two(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %e = tensor.empty() : tensor<8x8xf32>
+  %s = tensor.extract_slice %e[0, 0] [4, 8] [1, 1] : tensor<8x8xf32> to tensor<4x8xf32>
+  %p = redfuse.launch @half ins(%a : tensor<4x8xf32>) outs(%s : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %f = tensor.insert_slice %p into %e[0, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
+  %g = tensor.insert_slice %b into %f[4, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
+  %q = redfuse.launch @half ins(%b : tensor<4x8xf32>) outs(%s : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %h = tensor.insert_slice %q into %e[0, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
+  %i = tensor.insert_slice %a into %h[4, 0] [4, 8] [1, 1] : tensor<4x8xf32> into tensor<8x8xf32>
+  return %g, %i : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
 // -----
 
 // A scatter writes to the destination: what it updates is copied there first, or made there.
