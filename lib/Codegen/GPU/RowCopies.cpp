@@ -60,8 +60,9 @@ std::optional<RowCopy> RowCopy::find(memref::CopyOp copy) {
         found.rows > INT32_MAX / 2)
       return std::nullopt;
   }
-  if (found.columns * bytes < kLeastRowBytes || found.rows == 0)
+  if (found.rows == 0 || found.columns == 0)
     return std::nullopt;
+  found.areShort = found.rows > 1 && found.columns * bytes < kLeastRowBytes;
   found.lanes = std::max<int64_t>(1, kAccessBytes / bytes);
   for (int64_t number : {found.columns, found.sourcePitch, found.targetPitch,
                          found.sourceOffset, found.targetOffset})
@@ -69,9 +70,12 @@ std::optional<RowCopy> RowCopy::find(memref::CopyOp copy) {
       found.lanes /= 2;
   found.moves = kMovesOfCopyingThread;
   if (found.rows * found.columns < kManyMapPoints ||
-      found.columns < found.getBlockColumns())
+      (!found.areShort && found.columns < found.getBlockColumns()))
     found.moves = 1;
-  if (found.rows * found.getBlocksOfRow() > INT32_MAX)
+  // Numbers of moves, and of threads behind the last one, are words.
+  int64_t most = INT32_MAX - found.getBlockColumns();
+  if (found.getBlocks() > INT32_MAX ||
+      (found.areShort && found.rows * found.columns > most))
     return std::nullopt;
   return found;
 }
@@ -80,6 +84,11 @@ int64_t RowCopy::getBlockColumns() const { return kMapThreads * lanes * moves; }
 
 int64_t RowCopy::getBlocksOfRow() const {
   return llvm::divideCeil(columns, getBlockColumns());
+}
+
+int64_t RowCopy::getBlocks() const {
+  return areShort ? llvm::divideCeil(rows * columns, getBlockColumns())
+                  : rows * getBlocksOfRow();
 }
 
 /// Rows of any length and pitch.
@@ -101,8 +110,9 @@ gpu::GPUFuncOp RowCopies::make(Location loc, Type element, const RowCopy &rows,
   Block *entry = &func.getBody().front();
   k.setInsertionPointToStart(entry);
   k.setInsertionPoint(gpu::ReturnOp::create(k, loc));
+  // Of short rows the moves of one and of all, else columns and blocks of a row.
   Value source = entry->getArgument(0), target = entry->getArgument(1),
-        columns = entry->getArgument(2), blocksOfRow = entry->getArgument(3);
+        size = entry->getArgument(2), count = entry->getArgument(3);
   auto number = [&](int64_t n) -> Value {
     return arith::ConstantIntOp::create(k, loc, word, n);
   };
@@ -113,31 +123,54 @@ gpu::GPUFuncOp RowCopies::make(Location loc, Type element, const RowCopy &rows,
       k, loc, word, gpu::BlockIdOp::create(k, loc, gpu::Dimension::x));
   Value thread = arith::IndexCastUIOp::create(
       k, loc, word, gpu::ThreadIdOp::create(k, loc, gpu::Dimension::x));
-  Value row = arith::DivUIOp::create(k, loc, block, blocksOfRow),
-        part = arith::RemUIOp::create(k, loc, block, blocksOfRow);
-  Value first = arith::AddIOp::create(
-      k, loc,
-      arith::MulIOp::create(k, loc, part, number(rows.getBlockColumns())),
-      arith::MulIOp::create(k, loc, thread, number(rows.lanes)));
-  row = asIndex(row);
+  auto add = [&](Value x, Value y) -> Value {
+    return arith::AddIOp::create(k, loc, x, y);
+  };
+  auto times = [&](Value x, int64_t n) -> Value {
+    return arith::MulIOp::create(k, loc, x, number(n));
+  };
+  auto divide = [&](Value x, Value by) -> Value {
+    return arith::DivUIOp::create(k, loc, x, by);
+  };
+  auto rest = [&](Value x, Value by) -> Value {
+    return arith::RemUIOp::create(k, loc, x, by);
+  };
+  /// Whether a thread has a move `i`, and the row and column of it.
+  struct Move {
+    Value exists, row, column;
+  };
+  auto placeOf = [&](int64_t i) -> Move {
+    int64_t ofThreads = i * kMapThreads;
+    auto isBelow = arith::CmpIPredicate::ult;
+    if (rows.areShort) {
+      Value at = add(add(times(block, kMapThreads * rows.moves), thread),
+                     number(ofThreads));
+      return {arith::CmpIOp::create(k, loc, isBelow, at, count),
+              asIndex(divide(at, size)),
+              asIndex(times(rest(at, size), rows.lanes))};
+    }
+    Value column =
+        add(add(times(rest(block, count), rows.getBlockColumns()),
+                times(thread, rows.lanes)),
+            number(ofThreads * rows.lanes));
+    return {arith::CmpIOp::create(k, loc, isBelow, column, size),
+            asIndex(divide(block, count)), asIndex(column)};
+  };
   auto access = VectorType::get({rows.lanes}, element);
   auto aligned =
       llvm::MaybeAlign(rows.lanes * element.getIntOrFloatBitWidth() / 8);
   // All loads come first: they are on their way together.
-  SmallVector<Value> exists, at, moved;
+  SmallVector<Move> moves;
+  SmallVector<Value> moved;
   for (int64_t i = 0; i < rows.moves; ++i) {
-    Value column = arith::AddIOp::create(k, loc, first,
-                                         number(i * kMapThreads * rows.lanes));
-    exists.push_back(arith::CmpIOp::create(k, loc, arith::CmpIPredicate::ult,
-                                           column, columns));
-    at.push_back(asIndex(column));
-    auto branch = scf::IfOp::create(k, loc, access, exists.back(),
-                                    /*withElse=*/true);
+    Move move = moves.emplace_back(placeOf(i));
+    auto branch =
+        scf::IfOp::create(k, loc, access, move.exists, /*withElse=*/true);
     OpBuilder in = branch.getThenBodyBuilder(),
               out = branch.getElseBodyBuilder();
     scf::YieldOp::create(in, loc,
                          vector::LoadOp::create(in, loc, access, source,
-                                                ValueRange{row, at.back()},
+                                                ValueRange{move.row, move.column},
                                                 /*nontemporal=*/false, aligned)
                              ->getResults());
     scf::YieldOp::create(
@@ -146,10 +179,11 @@ gpu::GPUFuncOp RowCopies::make(Location loc, Type element, const RowCopy &rows,
             ->getResults());
     moved.push_back(branch.getResult(0));
   }
-  for (int64_t i = 0; i < rows.moves; ++i) {
-    auto branch = scf::IfOp::create(k, loc, exists[i], /*withElse=*/false);
+  for (auto [move, values] : llvm::zip_equal(moves, moved)) {
+    auto branch = scf::IfOp::create(k, loc, move.exists, /*withElse=*/false);
     OpBuilder in = branch.getThenBodyBuilder();
-    vector::StoreOp::create(in, loc, moved[i], target, ValueRange{row, at[i]},
+    vector::StoreOp::create(in, loc, values, target,
+                            ValueRange{move.row, move.column},
                             /*nontemporal=*/false, aligned);
   }
   return func;
@@ -163,7 +197,8 @@ bool RowCopies::launch(memref::CopyOp copy, gpu::GPUModuleOp device,
   OpBuilder b(copy);
   Location loc = copy.getLoc();
   Type element = cast<MemRefType>(copy.getSource().getType()).getElementType();
-  gpu::GPUFuncOp &kernel = kernels[{element, rows->lanes, rows->moves}];
+  gpu::GPUFuncOp &kernel =
+      kernels[{element, rows->lanes, rows->moves, rows->areShort}];
   if (!kernel)
     kernel = make(loc, element, *rows, device, makeName());
   auto asRows = [&](Value v, int64_t offset, int64_t pitch) -> Value {
@@ -186,10 +221,12 @@ bool RowCopies::launch(memref::CopyOp copy, gpu::GPUModuleOp device,
   SmallVector<Value> arguments = {
       asRows(copy.getSource(), rows->sourceOffset, rows->sourcePitch),
       asRows(copy.getTarget(), rows->targetOffset, rows->targetPitch),
-      word(rows->columns), word(rows->getBlocksOfRow())};
+      word(rows->areShort ? rows->columns / rows->lanes : rows->columns),
+      word(rows->areShort ? rows->rows * rows->columns / rows->lanes
+                          : rows->getBlocksOfRow())};
   gpu::LaunchFuncOp::create(
       b, loc, kernel,
-      gpu::KernelDim3{count(rows->rows * rows->getBlocksOfRow()), one, one},
+      gpu::KernelDim3{count(rows->getBlocks()), one, one},
       gpu::KernelDim3{count(kMapThreads), one, one}, word(0), arguments);
   copy.erase();
   return true;

@@ -17,12 +17,15 @@ struct RowCopy {
   int64_t lanes;
   /// Such moves of a thread.
   int64_t moves;
+  /// Rows are short: a block copies several, its threads counting through all of them.
+  bool areShort;
 
-  /// Nothing where the sides have no such rows, or short ones.
+  /// Nothing where the sides have no such rows.
   static std::optional<RowCopy> find(mlir::memref::CopyOp copy);
 
   int64_t getBlockColumns() const;
   int64_t getBlocksOfRow() const;
+  int64_t getBlocks() const;
 };
 
 /// The kernels of such copies. A program may have hundreds, as it puts parts beside
@@ -40,8 +43,8 @@ private:
                                    mlir::gpu::GPUModuleOp device,
                                    llvm::StringRef name);
 
-  /// By element, lanes and moves.
-  llvm::MapVector<std::tuple<mlir::Type, int64_t, int64_t>,
+  /// By element, lanes, moves, and whether rows are short.
+  llvm::MapVector<std::tuple<mlir::Type, int64_t, int64_t, unsigned>,
                   mlir::gpu::GPUFuncOp>
       kernels;
 };

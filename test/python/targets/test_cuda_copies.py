@@ -57,8 +57,10 @@ CASES = {
     "odd": ([(5, 801), (5, 1022)], 1, "i16", 2),
     "even": ([(5, 802), (5, 1024)], 1, "i16", 2),
     "rows": ([(7, 333), (11, 333)], 0, "f32", 1),
-    # Rows of less than a KiB.
-    "short": ([(9, 100), (9, 28)], 1, "f32", 2),
+    # Rows of less than a KiB, by vectors and by elements, and more than a block copies.
+    "short": ([(9, 100), (9, 28)], 1, "f32", 1),
+    "shorter": ([(700, 3), (700, 4)], 1, "i8", 2),
+    "narrow": ([(131, 17, 6), (131, 17, 10)], 2, "i16", 1),
     # A thread moves four vectors of the first part: 4 million elements.
     "large": ([(2, 2097152), (2, 2064)], 1, "i8", 2),
 }

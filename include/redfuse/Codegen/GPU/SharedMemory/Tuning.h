@@ -35,8 +35,8 @@ inline constexpr int64_t kAccessBytes = 16;
 /// several times. Estimated.
 inline constexpr int64_t kMapThreads = 128, kPointsOfMapThread = 8,
                          kManyMapPoints = int64_t(1) << 22;
-/// Bytes of rows from which on a block copies a part of one row, and vectors that a
-/// thread of it moves where there are `kManyMapPoints`. Estimated.
+/// Bytes of rows from which on a block copies a part of one row (of shorter ones several), and
+/// vectors that a thread of it moves where there are `kManyMapPoints`. Estimated.
 inline constexpr int64_t kLeastRowBytes = 1024, kMovesOfCopyingThread = 4;
 
 //===----------------------------------------------------------------------===//
