@@ -51,6 +51,18 @@ def test_integers(op: str) -> None:
         np.testing.assert_array_equal(run_on_elements(op, a, b), INTEGERS[op](a, b))
 
 
+@pytest.mark.parametrize("kind", ["bf16x2", "f16x2"])
+def test_signs_of_halves(kind: str) -> None:
+    np.testing.assert_array_equal(
+        run_on_elements(f"neg.{kind} %c, %a;", I, J),
+        (I.view(np.uint32) ^ 0x80008000).view(np.int32),
+    )
+    np.testing.assert_array_equal(
+        run_on_elements(f"abs.{kind} %c, %a;", I, J),
+        (I.view(np.uint32) & 0x7FFF7FFF).view(np.int32),
+    )
+
+
 def test_products_in_parts() -> None:
     body = "mad.lo.cc.u32 %d, %a, %b, %a;\n madc.hi.u32 %c, %a, %b, 0;"
     a, b = (x.view(np.uint32).astype(object) for x in (I, J))

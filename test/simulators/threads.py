@@ -282,6 +282,10 @@ def plain_ends(kernel: Kernel) -> list[int]:
 # Instructions ---------------------------------------------------------------------------------
 def compute(t: Threads, i: Instruction, mask: np.ndarray) -> None:
     sources = i.operands[1:]
+    if i.op in ("neg", "abs") and i.kind in ("bf16x2", "f16x2"):
+        bits = t.read(sources[0], "b32")
+        signs = np.uint32(0x80008000)
+        return t.write(i.operands[0], bits ^ signs if i.op == "neg" else bits & ~signs, mask, "b32")
     if i.op in ("shl", "shr"):
         values = [t.read(sources[0], i.kind), t.read(sources[1], "u32")]
     elif i.op == "shf":
@@ -291,6 +295,7 @@ def compute(t: Threads, i: Instruction, mask: np.ndarray) -> None:
     else:
         values = [t.read(name, i.kind) for name in sources]
     t.write(i.operands[0], arithmetic.compute(i, *values), mask, i.kind)
+    return None
 
 
 def multiply(t: Threads, i: Instruction, mask: np.ndarray) -> None:
