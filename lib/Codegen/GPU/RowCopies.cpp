@@ -149,10 +149,9 @@ gpu::GPUFuncOp RowCopies::make(Location loc, Type element, const RowCopy &rows,
               asIndex(divide(at, size)),
               asIndex(times(rest(at, size), rows.lanes))};
     }
-    Value column =
-        add(add(times(rest(block, count), rows.getBlockColumns()),
-                times(thread, rows.lanes)),
-            number(ofThreads * rows.lanes));
+    Value column = add(add(times(rest(block, count), rows.getBlockColumns()),
+                           times(thread, rows.lanes)),
+                       number(ofThreads * rows.lanes));
     return {arith::CmpIOp::create(k, loc, isBelow, column, size),
             asIndex(divide(block, count)), asIndex(column)};
   };
@@ -168,11 +167,12 @@ gpu::GPUFuncOp RowCopies::make(Location loc, Type element, const RowCopy &rows,
         scf::IfOp::create(k, loc, access, move.exists, /*withElse=*/true);
     OpBuilder in = branch.getThenBodyBuilder(),
               out = branch.getElseBodyBuilder();
-    scf::YieldOp::create(in, loc,
-                         vector::LoadOp::create(in, loc, access, source,
-                                                ValueRange{move.row, move.column},
-                                                /*nontemporal=*/false, aligned)
-                             ->getResults());
+    scf::YieldOp::create(
+        in, loc,
+        vector::LoadOp::create(in, loc, access, source,
+                               ValueRange{move.row, move.column},
+                               /*nontemporal=*/false, aligned)
+            ->getResults());
     scf::YieldOp::create(
         out, loc,
         arith::ConstantOp::create(out, loc, out.getZeroAttr(access))
@@ -225,8 +225,7 @@ bool RowCopies::launch(memref::CopyOp copy, gpu::GPUModuleOp device,
       word(rows->areShort ? rows->rows * rows->columns / rows->lanes
                           : rows->getBlocksOfRow())};
   gpu::LaunchFuncOp::create(
-      b, loc, kernel,
-      gpu::KernelDim3{count(rows->getBlocks()), one, one},
+      b, loc, kernel, gpu::KernelDim3{count(rows->getBlocks()), one, one},
       gpu::KernelDim3{count(kMapThreads), one, one}, word(0), arguments);
   copy.erase();
   return true;

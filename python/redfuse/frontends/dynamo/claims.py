@@ -11,6 +11,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import torch
+
 from . import costs, nodes
 from .groups import Grouping
 from .report import GraphRecord
@@ -82,15 +84,40 @@ def _grouped(graph: Any, taken: list[Any], with_products: bool) -> Grouping:
     """Attentions, and groups of what is grown. with_products: around products of a kind for which
     gains were measured."""
     grouping = Grouping(graph)
+    repeating = _repeating(taken)
     for node in taken:
         kind = nodes.kind_of(node)
-        if kind == nodes.ATTENTION:
-            grouping.add(node, [])
+        if kind == nodes.ATTENTION or node in repeating:
+            grouping.add(node, [grouping.group[a] for a in node.all_input_nodes if a in repeating])
         elif kind in _GROWN or (
             with_products and kind in _AROUND_PRODUCTS and costs.is_measured_product(node)
         ):
             _add(grouping, node, kind)
     return grouping
+
+
+def _repeating(taken: list[Any]) -> set[Any]:
+    """What repeats keys and values for the heads of queries that share them, up to an attention: it
+    goes with that one, which then reads each of them once."""
+    possible, found = set(taken), set()
+    for attention in taken:
+        if nodes.kind_of(attention) != nodes.ATTENTION:
+            continue
+        for node in attention.args[1:3]:
+            chain = []
+            while node in possible and len(node.users) == 1 and _only_moves(node):
+                chain.append(node)
+                before = node.args[0]
+                if node.target is torch.ops.aten.expand.default and _numel(before) < _numel(node):
+                    found.update(chain)
+                    break
+                node = before
+    return found
+
+
+def _only_moves(node: Any) -> bool:
+    """Whether it makes nothing but another tensor of the same elements."""
+    return nodes.kind_of(node) == nodes.VIEW or node.target is torch.ops.aten.clone.default
 
 
 def _add(grouping: Grouping, node: Any, kind: str) -> None:
