@@ -27,6 +27,7 @@ def errors(name: str, **options: object) -> list[check.Outcome]:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("fuse", [True, False])
+@pytest.mark.sample(3)
 def test_results(name: str, fuse: bool) -> None:
     for outcome in errors(name, fuse=fuse):
         assert outcome.ok, str(outcome)

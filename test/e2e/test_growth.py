@@ -19,6 +19,7 @@ TARGETS = ("cpu", "cuda:sm_90a")
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.sample(3)
 def test_a_hundred_operations_compile_in_seconds(kind: str, target: str) -> None:
     found = measure(kind, 100, target)
     if target != "cpu" and kind in REFUSED_ON_GPUS:
@@ -45,6 +46,7 @@ def test_what_is_cut_is_explained() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.sample(3)
 def test_what_is_cut_is_right(kind: str) -> None:
     """Fewer operations than above, and still several kernels for what reduces."""
     text = KINDS[kind](70)

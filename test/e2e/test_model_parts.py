@@ -41,6 +41,7 @@ def test_what_reads_itself_at_ever_more_places_compiles() -> None:
 
 
 @pytest.mark.parametrize("name", PARTS)
+@pytest.mark.sample(3)
 def test_fused_or_explained(name: str) -> None:
     for schedule in ("auto", "stream"):
         explanation = explained(PARTS[name](), schedule=schedule)

@@ -22,6 +22,7 @@ def test_file_is_current(name: str) -> None:
 
 @pytest.mark.parametrize("schedule", ["resident", "stream"])
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.sample(3)
 def test_one_kernel_reads_once(name: str, schedule: str) -> None:
     explanation = explained(PROGRAMS[name](), schedule=schedule)
     assert len(explanation["kernels"]) == 1

@@ -172,6 +172,7 @@ def derivations() -> dict[str, Derived]:
 
 
 @pytest.mark.parametrize("name", ALL)
+@pytest.mark.sample(3)
 def test_any_cut_and_merge_gives_the_cascade(name: str, derivations: dict[str, Derived]) -> None:
     derived = derivations[name]
     assert derived.fold is not None, derived.reason()

@@ -242,6 +242,7 @@ def with_jumps(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
 @pytest.mark.parametrize("name", ["weighted sum", "log-sum-exp", "entropy", "softmax"])
 @pytest.mark.parametrize("lazy", [1, 8])
 @pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.sample(3)
 def test_a_pivot_may_lag_behind(name: str, lazy: int, precise: bool) -> None:
     derived = Passes(CASCADES[name], EXTENTS, f"lazy={lazy}")
     assert "lazy maximum" in str(derived.folds[0].attributes["certificate"])

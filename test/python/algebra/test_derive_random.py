@@ -92,6 +92,7 @@ class Writer:
 
 
 @pytest.mark.parametrize("first", range(0, PROGRAMS, 20))
+@pytest.mark.sample(3)
 def test_random_cascades(first: int) -> None:
     derived_count = 0
     for seed in range(first, first + 20):

@@ -89,6 +89,7 @@ def defined(name: str, kind: str) -> np.ndarray:
 
 @pytest.mark.parametrize("lanes", [1, 16])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.sample(3)
 def test_vectors_and_scalars(kind: str, lanes: int) -> None:
     for name in FUNCTIONS:
         x = defined(name, kind)

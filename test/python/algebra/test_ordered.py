@@ -246,6 +246,7 @@ func.func @main(%a: tensor<{rows}x{n}xf32>) -> (tensor<{rows}x{k}xf32>, tensor<{
 
 
 @pytest.mark.parametrize(("k", "n"), ((1, 71), (4, 71), (5, 5), (7, 71), (6, 4), (3, 1), (2, 0)))
+@pytest.mark.sample(3)
 def test_lists_are_the_same_however_they_are_cut(k: int, n: int) -> None:
     """Values and indices, ties, NaN, rows of -inf, and fewer elements than places."""
     rng = np.random.default_rng(n)

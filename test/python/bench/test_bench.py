@@ -10,6 +10,7 @@ from small_cases import SMALL, inputs_of
 
 @pytest.mark.parametrize("fuse", [True, False])
 @pytest.mark.parametrize("name", SMALL)
+@pytest.mark.sample(3)
 def test_programs_are_what_the_formulas_say(name: str, fuse: bool) -> None:
     program, shapes, expected, _ = SMALL[name]
     inputs = inputs_of(shapes)
@@ -68,6 +69,7 @@ def test_every_workload_is_there() -> None:
 
 
 @pytest.mark.parametrize("workload", sorted({case.workload for case in cases.all_cases().values()}))
+@pytest.mark.sample(3)
 def test_programs_of_the_real_shapes_are_valid(workload: str) -> None:
     from redfuse.frontends import mlir as mlir_frontend
 

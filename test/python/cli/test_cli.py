@@ -146,6 +146,7 @@ def test_a_pickle_is_not_read(program: Path, tmp_path: Path) -> None:
         (["explain", "PROGRAM", "--json", "--tex"], ["one of --json, --merges and --tex"]),
     ],
 )  # fmt: skip
+@pytest.mark.sample(3)
 def test_usage_errors(program: Path, arguments: list[str], words: list[str]) -> None:
     done = redfuse(*[program if a == "PROGRAM" else a for a in arguments])
     assert done.returncode == 2

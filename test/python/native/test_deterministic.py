@@ -56,6 +56,7 @@ SPLIT = {
 
 
 @pytest.mark.parametrize("name", SPLIT)
+@pytest.mark.sample(3)
 def test_segments_are_merged_in_their_order(name: str, tmp_path: Path) -> None:
     """Not in that of the blocks' ends. Another number of splits rounds elsewhere."""
     text, splits = SPLIT[name]

@@ -74,6 +74,7 @@ def test_calls_outside_are_errors(name: str, way: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.sample(3)
 def test_the_reference_is_checked_too(name: str) -> None:
     from redfuse.reference import Reference
 

@@ -68,6 +68,7 @@ def interrupt(words: list[str], place: dict[str, str], moments: Iterator[float],
 
 @pytest.mark.parametrize("fuse", ["fused", "plain"])
 @pytest.mark.parametrize("kind", ["products", "sums"])
+@pytest.mark.sample(3)
 def test_a_call(kind: str, fuse: str, place: dict[str, str], limit: float) -> None:
     """Of a kernel on the pool's threads, of a loop of the host, and of one block for a long
     time; soon after its start, and late."""
@@ -82,6 +83,7 @@ TARGETS = ["cpu", "cuda:sm_90a"] if find_ptxas() else ["cpu"]
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("number", range(5))
+@pytest.mark.sample(3)
 def test_a_compilation(number: int, target: str, place: dict[str, str], limit: float) -> None:
     """In all of its stages, LLVM and ptxas included, and in the look at the cache."""
     moments = random.Random(f"{number} {target}")
@@ -106,6 +108,7 @@ def test_the_code_generator(part: float, place: dict[str, str], limit: float) ->
 
 
 @pytest.mark.parametrize("number", range(5))
+@pytest.mark.sample(3)
 def test_large_constants(number: int, place: dict[str, str], limit: float) -> None:
     """While they are read, printed for the cache and written beside the code."""
     moment = random.Random(f"constants {number}").uniform(0, 8)

@@ -206,6 +206,7 @@ if os.geteuid() == 0:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("suffix", [cache_module.SUFFIX, cache_module.SPELLING])
+@pytest.mark.sample(3)
 def test_what_is_no_file_in_the_cache(
     scale: str, cache: Path, suffix: str, kind: Callable[[Path], None]
 ) -> None:

@@ -35,6 +35,7 @@ func.func @main(%x: {x}) -> {r} {{
 # The last tile of 128 columns has 3 (fewer than a vector), 1, 105, and 131 - 128 again.
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("shape", [(2, 300, 131), (1, 600, 257), (3, 520, 105), (5, 257, 515)])
+@pytest.mark.sample(3)
 def test_odd_columns(kind: str, shape: tuple[int, int, int]) -> None:
     exe = redfuse.compile(sums(shape, kind), target="cuda:sm_90a", options={"cache": False})
     assert "ld.global.v4.b32" in exe.asm

@@ -14,7 +14,7 @@ from contraction_programs import Contraction, draw
 from drivers.simulated import execute
 
 # Simulated, one thread after another.
-pytestmark = pytest.mark.sample(3)
+pytestmark = pytest.mark.sample(5)
 
 CHIPS = ("sm_90a", "sm_80")
 # Programs that a plan must take, with what follows them.

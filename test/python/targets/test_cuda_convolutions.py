@@ -11,7 +11,7 @@ from convolution_programs import Convolution, draw
 from drivers.simulated import execute
 
 # Simulated, one thread after another.
-pytestmark = pytest.mark.sample(3)
+pytestmark = pytest.mark.sample(5)
 
 CHIPS = ("sm_90a", "sm_80")
 TILED = {

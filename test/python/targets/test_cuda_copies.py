@@ -68,6 +68,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("chip", ["sm_90a", "sm_80"])
+@pytest.mark.sample(3)
 def test_parts(chip: str, name: str) -> None:
     parts, axis, element, kernels = CASES[name]
     exe = redfuse.compile(

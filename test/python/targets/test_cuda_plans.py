@@ -47,6 +47,7 @@ def rewritten(plan: str, fields: dict[str, object], rows: int, columns: int) -> 
 
 
 @pytest.mark.parametrize("name", PLANS)
+@pytest.mark.sample(3)
 def test_plans_by_hand(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (*shape, kv_heads, kind), chip, fields, rows, columns = PLANS[name]
     path = tmp_path / "program.mlir"

@@ -41,6 +41,7 @@ def run(text: str, chip: str, *arrays: np.ndarray, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("count", [9, 37, 700])
 @pytest.mark.parametrize("dims", ["0", "0, 1"])
+@pytest.mark.sample(3)
 def test_the_last_of_a_place_stays(chip: str, count: int, dims: str) -> None:
     rng = np.random.default_rng([count, len(dims)])
     shape = (53, 7)

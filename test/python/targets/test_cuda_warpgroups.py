@@ -74,6 +74,7 @@ def product(rows: int, columns: int, sums: int, element: str, batch: int = 2) ->
     # Whole tiles; edges of rows, columns and sums; sums that blocks share; two warpgroups along columns.
     [(256, 512, 128), (231, 505, 100), (65, 130, 4096), (60, 4001, 36)],
 )
+@pytest.mark.sample(3)
 def test_products_of_tf32(rows: int, columns: int, sums: int) -> None:
     exe = compiled(product(rows, columns, sums, "f32"))
     rng = np.random.default_rng(0)

@@ -181,6 +181,7 @@ def disassemble(exe: redfuse.Executable, folder: Path) -> str | None:
 
 
 @pytest.mark.parametrize("name", [*MATRIX, *MEMORY])
+@pytest.mark.sample(3)
 def test_nothing_is_spilled_or_serialised(name: str) -> None:
     exe, told, _ = compiled(name)
     spilled = sum(kernel.spills for kernel in exe.resources)
@@ -198,6 +199,7 @@ def test_contractions_are_on_matrix_units(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MATRIX)
+@pytest.mark.sample(3)
 def test_addresses_are_uniform(name: str, tmp_path: Path) -> None:
     listing = disassemble(compiled(name)[0], tmp_path)
     if listing is None:

@@ -25,6 +25,7 @@ KINDS = {
 
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90", "sm_100a", "sm_120"])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.sample(3)
 def test_instructions(kind: str, chip: str, tmp_path: Path) -> None:
     narrow, wide, extend, instruction = KINDS[kind]
     exe = redfuse.compile(

@@ -168,6 +168,7 @@ OPEN = [
 
 
 @pytest.mark.parametrize("case", [*SMALL, *TYPES, *FOUND, *MERGED, *OPEN], ids=str)
+@pytest.mark.sample(3)
 def test_on_the_cpu(case: Case) -> None:
     for seed in range(3):
         compare(case, seed, "cpu")

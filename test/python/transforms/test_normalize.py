@@ -93,6 +93,7 @@ func.func @main(%x: tensor<?x7x?xf32>) -> tensor<?x7x?xf32> {
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("shape", [(3, 7, 5), (1, 7, 1), (0, 7, 3), (11, 7, 0)])
+@pytest.mark.sample(3)
 def test_softmax(redfuse_opt: Path, axis: int, shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(3).standard_normal(shape).astype(np.float32) * 30
     normalized = normalized_form(redfuse_opt, SOFTMAX.replace("AXIS", str(axis)))
@@ -234,6 +235,7 @@ func.func @main(%x: tensor<?x?xELEMENT>) -> (tensor<?xKxELEMENT>, tensor<?xKxi64
         ("i32", "arith.cmpi sgt", -1),
     ],
 )
+@pytest.mark.sample(3)
 def test_topk(
     redfuse_opt: Path, k: int, shape: tuple[int, int], element: str, order: str, sign: int
 ) -> None:

@@ -126,6 +126,7 @@ ARITHMETIC: dict[str, tuple[str, Callable[..., np.ndarray]]] = {
 
 @pytest.mark.parametrize("width", [2, 4, 7, 24])
 @pytest.mark.parametrize("name", ARITHMETIC)
+@pytest.mark.sample(3)
 def test_arithmetic(name: str, width: int) -> None:
     kind, exact = ARITHMETIC[name]
     random = np.random.default_rng(width)

@@ -142,6 +142,7 @@ PRODUCTS = [
 
 @pytest.mark.parametrize(("dtype", "accumulator"), PRODUCTS)
 @pytest.mark.parametrize(("m", "n", "k"), SIZES)
+@pytest.mark.sample(3)
 def test_products(m: int, n: int, k: int, dtype: str, accumulator: str) -> None:
     a, b, c = tensor((m, k), dtype), tensor((k, n), dtype), tensor((m, n), accumulator)
     zero = "0" if accumulator.startswith("i") else "0.0"

@@ -65,6 +65,7 @@ def every(kind: str) -> np.ndarray:
 
 @pytest.mark.parametrize("fuse", [True, False], ids=["fused", "op by op"])
 @pytest.mark.parametrize("kind", F8)
+@pytest.mark.sample(3)
 def test_functions(kind: str, fuse: bool) -> None:
     """In f32, and rounded: one unit beside the exact result where that is nearly a tie."""
     x = every(kind)
@@ -96,6 +97,7 @@ def test_multiply_add_is_rounded_once(kind: str, fuse: bool) -> None:
 
 @pytest.mark.parametrize("fuse", [True, False], ids=["fused", "op by op"])
 @pytest.mark.parametrize("kind", DTYPES)
+@pytest.mark.sample(3)
 def test_classes(kind: str, fuse: bool) -> None:
     """What is subnormal in a short type is normal in a longer one, and is asked in the short."""
     x = every(kind)

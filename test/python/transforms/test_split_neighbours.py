@@ -89,6 +89,7 @@ def test_number_of_kernels(splits: int, merging: int) -> None:
 
 @pytest.mark.parametrize("splits", [7, 60, 61, 64])
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
+@pytest.mark.sample(3)
 def test_any_number_of_splits(splits: int, offset: float) -> None:
     exe = redfuse.compile(
         PROGRAM, target="cpu", options={"schedule": "split", "splits": splits, "cache": False}

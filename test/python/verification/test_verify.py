@@ -117,6 +117,7 @@ def failed(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", [*CASCADES, *PROGRAMS])
+@pytest.mark.sample(3)
 def test_what_is_derived_is_right(name: str) -> None:
     found = checks(derived(name))
     assert not [c for c in found if c.status == FAILED]
@@ -191,6 +192,7 @@ def test_pivots_that_lag_behind_are_right(name: str) -> None:
 
 
 @pytest.mark.parametrize("what", WRONG_CERTIFICATES)
+@pytest.mark.sample(3)
 def test_a_wrong_certificate_is_caught(what: str) -> None:
     name, old, new, claim = WRONG_CERTIFICATES[what]
     text = derived(name)
