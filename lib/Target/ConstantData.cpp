@@ -8,7 +8,8 @@
 using namespace mlir;
 using namespace redfuse;
 
-static constexpr llvm::StringLiteral kConstantsMagic("RFDATA\0\1");
+static constexpr auto kConstantsMagic =
+    llvm::StringLiteral::withInnerNUL("RFDATA\0\1");
 /// Bytes below which a constant is part of the object file. Estimated.
 static constexpr size_t kLeastConstantBytes = 1 << 20;
 

@@ -31,7 +31,8 @@ private:
   }
   LogicalResult runBlock(Value block) override {
     placeBlock(block);
-    packed->setProgram(found.op, *found.programs.find(found.op)->second, {});
+    packed->setProgram(found.op, *found.programs.find(found.op)->second,
+                       llvm::DenseMap<Value, TileBuffer>());
     packed->emitTile();
     return success();
   }

@@ -122,7 +122,8 @@ void PackedEmitter::setScratch(Value bytes) {
   int64_t lines = sums.capacity + lanes;
   for (Side *side : {&left, &right})
     side->buffer = cut({side->panels, lines, side->line});
-  results = cut({llvm::alignTo(left.own.capacity, left.step), resultLine});
+  int64_t rows = llvm::alignTo(left.own.capacity, left.step);
+  results = cut({rows, resultLine});
 }
 
 //===----------------------------------------------------------------------===//
