@@ -35,6 +35,9 @@ struct PlanContractions
   }
 
 private:
+  /// Rows of a tile of boxes.
+  static constexpr int64_t kTileRows = 128;
+
   /// Whether one sum of products that has a plan for matrix units is faster as a
   /// contraction of boxes. That plan has one dim of rows and one of columns in a tile,
   /// and an epilogue of which each thread makes all results at once, in registers.
@@ -47,7 +50,10 @@ private:
     int64_t rows = 1;
     for (unsigned d : form.rows)
       rows *= extentOf(d);
-    if (rows >= kManyRows || extentOf(form.rows.back()) < 128)
+    // A tile has all dims of rows here; of one short dim it would be empty for the most part, where
+    // the other plan may take columns for its rows.
+    int64_t last = extentOf(form.rows.back());
+    if (rows >= kManyRows || (last < kTileRows && rows > last))
       return true;
     if (llvm::count_if(form.columns,
                        [&](unsigned d) { return extentOf(d) > 1; }) > 1)
