@@ -2,7 +2,7 @@
 
 `python test/hardware/random_units.py [--seed 0] [--count 200] [--jobs 8] [--compile-only]`: extents from 1
 to a few hundred, head dims that fit tiles and that do not, key heads shared by queries, masks, biases,
-caps, slopes, several reductions, results more than one. Each on random data, poisoned results, two
+caps, slopes, several reductions, results more than one, and repeated ones. Each on random data, poisoned results, two
 launches equal in every bit; the exit status is 1 if one is wrong. Without a GPU --compile-only says
 what takes matrix units.
 """
@@ -47,6 +47,7 @@ class Shape:
     logsum: bool
     narrow: bool
     schedule: str
+    repeated: int
 
     @staticmethod
     def of(seed: int) -> Shape:
@@ -66,6 +67,7 @@ class Shape:
             str(one(["none", "none", "matrix", "slopes", "column"])), bool(rng.integers(4) == 0),
             float(one([1.0, 0.5, 1 / math.sqrt(dim)])), kind == "softmax" and bool(rng.integers(3) == 0),
             bool(rng.integers(4) != 0), str(one(SCHEDULES, p=[0.4, 0.3, 0.1, 0.2])),
+            int(one([1, 1, 1, 3])),
         )  # fmt: skip
 
     @property
@@ -127,6 +129,8 @@ class Shape:
             out = p.bmm4(p.cast(weights, self.dtype), value)
         else:
             out = p.bmm4(weights, p.cast(value, "f32"))
+        if self.repeated > 1:
+            out = programs.repeat_heads(p, out, self.heads * self.repeated)
         return p.text(out, *results)
 
     def hidden(self, p: Program, more: list[Value]) -> Value:
@@ -202,6 +206,10 @@ def exact(shape: Shape, given: list) -> tuple[list, list]:
     bounds.append(
         weights_off @ value.abs() + rounding * out.abs().nan_to_num(0) + 2.0**-20 * spread
     )
+    if shape.repeated > 1:
+        results, bounds = (
+            [x.repeat_interleave(shape.repeated, 1) for x in y] for y in (results, bounds)
+        )
     if shape.logsum:
         # As it is written: a row that is masked whole is minus infinity less itself.
         top = s.amax(-1, keepdim=True)

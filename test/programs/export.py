@@ -8,12 +8,14 @@ there already is not made again. Files are of one of three forms:
 - ``models()``: yields (name, a function that makes a model, inputs).
 
 Parameters and buffers of models become arguments, and tensors are fake (shapes without data), so
-that programs of any size are exported.
+that programs of any size are exported; those of ``models()`` are real, as transformers computes
+with some while it makes a model, whose caches of keys are not among its results.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import importlib.util
 import json
@@ -49,14 +51,19 @@ def programs(module: Any) -> dict[str, Callable[[], tuple[Any, list]]]:
     if hasattr(module, "models"):
         found = {}
         for name, make, inputs in module.models():
-            found[name] = lambda make=make, inputs=inputs: (
-                make(), [torch.empty(i.shape, dtype=i.dtype) for i in inputs],
-            )  # fmt: skip
+            found[name] = lambda make=make, inputs=inputs: (without_cache(make()), list(inputs))
         return found
     return {
         name: lambda case=case: (case[0], [torch.empty(s, dtype=d) for s, d in case[1]])
         for name, case in module.C.items()
     }
+
+
+def without_cache(model: Any) -> Any:
+    """A model of transformers that returns no object with the keys that it has seen."""
+    if hasattr(getattr(model, "config", None), "use_cache"):
+        model.config.use_cache = False
+    return model
 
 
 def narrowed(tensor: Any, dtype: str) -> Any:
@@ -99,9 +106,13 @@ def export(job: dict, tell: Callable[[str], None]) -> dict:
     from redfuse.frontends.fx.recurrent import as_one_operation
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    with torch.no_grad(), as_one_operation(), FakeTensorMode(allow_non_fake_inputs=True):
-        tell("loading")
-        make = programs(load(Path(job["file"]), "program"))[job["program"]]
+    tell("loading")
+    module = load(Path(job["file"]), "program")
+    fake: Any = FakeTensorMode(allow_non_fake_inputs=True)
+    if hasattr(module, "models"):
+        fake = contextlib.nullcontext()
+    with torch.no_grad(), as_one_operation(), fake:
+        make = programs(module)[job["program"]]
         module, arguments = lifted(*make(), job["dtype"])
         tell("torch.export")
         exported = torch.export.export(module, arguments)
