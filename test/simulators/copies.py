@@ -246,6 +246,8 @@ def _copy_box(t: Threads, i: Instruction, operands: BoxOperands, thread: int) ->
     size = tensor.size
     if tensor.box[0] * size != 128 or at % 128:
         raise i.fault("a box that is not of rows of 128 bytes, or not aligned to them")
+    if corner[0] * size % 16:
+        raise i.fault("a box that begins within 16 bytes of memory")
     try:
         start, inside = tensor.elements(corner, offsets)
     except ValueError as error:

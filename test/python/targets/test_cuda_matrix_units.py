@@ -231,6 +231,12 @@ def test_windows_of_rows_that_do_not_fill_a_tile(name: str, tmp_path: Path) -> N
     small(shape.program(), tmp_path, {"schedule": "stream"})
 
 
+def test_splits_begin_where_boxes_of_memory_may(tmp_path: Path) -> None:
+    """Sums over rows of 40 elements, in two parts: the second may not begin at 20 of 16 bits."""
+    shape = replace(Shape.of(99389), rows=66)
+    small(shape.program(), tmp_path, {"schedule": "split"})
+
+
 def clamped_logsumexp(rows: int, length: int, columns: int) -> str:
     """Of a product, doubled and clamped in bf16; the guard of its maximum is a constant of the kernel,
     in the merge of splits, too."""

@@ -41,6 +41,9 @@ struct StepArithmetic {
 };
 } // namespace
 
+/// Elements of the narrowest type in the 16 bytes at whose multiples boxes may begin.
+static constexpr int64_t kBoxStep = 16;
+
 /// Where the streamed dim starts and ends for a block with a split of it.
 void StreamRanges::placeSplit() {
   unsigned d = *plan.stream;
@@ -58,10 +61,14 @@ void StreamRanges::placeSplit() {
   }
   if (space.schedule.getKind() != ScheduleKind::Split)
     return;
-  // The block's own split; the last ones may be short, or empty.
+  // The block's own split; the last ones may be short, or empty. All begin at whole 16 bytes of
+  // rows that lie along the dim, where alone the hardware copies boxes from.
   unsigned part = space.schedule.getGrid().back();
   Value size =
       arith::CeilDivUIOp::create(b, loc, place.extents[d], place.extents[part]);
+  size = arith::MulIOp::create(
+      b, loc, arith::CeilDivUIOp::create(b, loc, size, index(kBoxStep)),
+      index(kBoxStep));
   Value first = arith::MulIOp::create(b, loc, place.offsets[part], size);
   begin = arith::MinSIOp::create(b, loc, first, place.extents[d]);
   Value last = arith::AddIOp::create(b, loc, begin, size);
