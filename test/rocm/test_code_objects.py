@@ -109,6 +109,18 @@ def test_what_has_no_code() -> None:
         redfuse.compile(text, target="rocm:gfx942", options={"cache": False})
 
 
+def test_angles_are_refused_by_name() -> None:
+    """LLVM's own code of them is inexact, and the exact one is ROCm's; what is said of types only
+    comes behind."""
+    text = """
+func.func @main(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
+  %y = math.cos %x : tensor<4x64xf32>
+  return %y : tensor<4x64xf32>
+}"""
+    with pytest.raises(redfuse.UnsupportedError, match=r"failed\n<text>:3:\d+: math\.cos: "):
+        redfuse.compile(text, target="rocm:gfx942", options={"cache": False})
+
+
 def test_tools_that_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDFUSE_LLD", "/no/such/lld")
     with pytest.raises(redfuse.CompileError, match="ld.lld does not run"):

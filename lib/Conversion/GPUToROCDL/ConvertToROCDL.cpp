@@ -4,6 +4,8 @@
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace redfuse {
@@ -27,6 +29,18 @@ struct ConvertToROCDL
   void runOnOperation() override {
     FailureOr<const Chip *> chip = requireChip(getOperation());
     if (failed(chip))
+      return signalPassFailure();
+    // LLVM's own code of these is far from the rounded result for large angles.
+    bool isLowered = true;
+    getOperation()->walk([&](Operation *op) {
+      if (!isa<LLVM::SinOp, LLVM::CosOp, math::SinOp, math::CosOp>(op))
+        return;
+      op->emitError() << op->getName() << " of " << op->getResult(0).getType()
+                      << " has no lowering without ROCm's device libraries; "
+                         "compute it for another target";
+      isLowered = false;
+    });
+    if (!isLowered)
       return signalPassFailure();
     ConvertGpuOpsToROCDLOpsOptions options;
     options.chipset = (*chip)->name.str();

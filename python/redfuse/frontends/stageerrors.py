@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import CompileError, Error, UnsupportedError, position_text
@@ -43,7 +43,7 @@ def stage_error(error: CompileError, stage: str, source: Source | None = None) -
     written = _operations(source) if source is not None and diagnostics else {}
     lines, named = [f"stage {stage} failed"], False
     unsupported = False
-    for diagnostic in diagnostics[:_MOST_LINES]:
+    for diagnostic in _telling(diagnostics)[:_MOST_LINES]:
         operation = written.get(_place(diagnostic), "")
         message = _message(diagnostic, operation)
         named = named or bool(operation)
@@ -62,6 +62,13 @@ def stage_error(error: CompileError, stage: str, source: Source | None = None) -
     made = (UnsupportedError if unsupported else CompileError)("\n".join(lines))
     made.diagnostics = diagnostics  # type: ignore[attr-defined]
     return made
+
+
+def _telling(diagnostics: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Each once, those that point to a place first: converters of types complain of none, again and
+    again."""
+    unique = {(_place(d), d["message"]): d for d in diagnostics}
+    return sorted(unique.values(), key=lambda d: not d["file"])
 
 
 def _message(diagnostic: Mapping[str, Any], written: str) -> str:
