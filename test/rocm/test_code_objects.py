@@ -110,8 +110,7 @@ def test_what_has_no_code() -> None:
 
 
 def test_angles_are_refused_by_name() -> None:
-    """LLVM's own code of them is inexact, and the exact one is ROCm's; what is said of types only
-    comes behind."""
+    """Their code is in ROCm's libraries; what is said of types only comes behind."""
     text = """
 func.func @main(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
   %y = math.cos %x : tensor<4x64xf32>

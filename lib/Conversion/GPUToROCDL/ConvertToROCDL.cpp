@@ -30,7 +30,7 @@ struct ConvertToROCDL
     FailureOr<const Chip *> chip = requireChip(getOperation());
     if (failed(chip))
       return signalPassFailure();
-    // LLVM's own code of these is far from the rounded result for large angles.
+    // Upstream's conversion leaves these to ROCm's libraries, and only says that it failed.
     bool isLowered = true;
     getOperation()->walk([&](Operation *op) {
       if (!isa<LLVM::SinOp, LLVM::CosOp, math::SinOp, math::CosOp>(op))

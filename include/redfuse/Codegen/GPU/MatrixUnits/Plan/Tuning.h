@@ -157,13 +157,13 @@ inline constexpr int64_t kMostTried = 4;
 /// Steps of sums that blocks share which are asked for while the launch before ends.
 inline constexpr int64_t kTilesAhead = 4;
 
-//===----------------------------------------------------------------------===//
-// Blocks that share a fold or a sum ("Few tiles: shared sums", "Few tiles: splits")
-//===----------------------------------------------------------------------===//
-
 /// Operations of an epilogue from which on it is computed columns by columns. Measured on an
 /// H200: a gate of 6 takes 0.98 of the time otherwise; a polynomial and tanh, 11, spilled.
 inline constexpr int64_t kLongEpilogue = 9;
+
+//===----------------------------------------------------------------------===//
+// Blocks that share a fold or a sum ("Few tiles: shared sums", "Few tiles: splits")
+//===----------------------------------------------------------------------===//
 
 /// Bytes a cycle that a multiprocessor reads of the L2 cache where all others do, too,
 /// and of memory; cycles to start a block.
