@@ -164,9 +164,13 @@ bool Deriver::isWider(const Term &term, ArrayRef<Factor> done,
   };
   for (Factor f : data)
     if (isa<FloatType>(f.value.getType()) &&
-        f.function != Factor::Function::Log &&
-        (f.exponent < 0 || !roles.isBounded(f.value)))
-      count(roles.getDims()[f.value], std::abs(f.exponent));
+        f.function != Factor::Function::Log) {
+      // One over the smallest numbers is infinite where c over them is not.
+      if (f.exponent < 0)
+        count(roles.getDims()[f.value], std::max(2, -f.exponent));
+      else if (!roles.isBounded(f.value))
+        count(roles.getDims()[f.value], f.exponent);
+    }
   for (const Difference &d : term.differences)
     count(dimsOf(d.data), d.power);
   return llvm::any_of(degrees, [](auto &d) { return d.second > 1; });

@@ -45,3 +45,20 @@ func.func @divided_by_data(%x: tensor<5x37xf32>, %init: tensor<5xf32>) -> tensor
   } -> tensor<5xf32>
   return %r : tensor<5xf32>
 }
+
+// 1/x is infinite for the smallest numbers, where s/x is not.
+// CHECK-LABEL: @divided_by_one_value
+// CHECK: redfuse.fold
+// CHECK-SAME: rules = [{{.*}}text = "products that the source scales down first are added up in f64"
+// CHECK: } -> tensor<5xf32>, tensor<5xf64>
+func.func @divided_by_one_value(%x: tensor<5x37xf32>, %init: tensor<5xf32>) -> tensor<5xf32> {
+  %r = redfuse.cascade {indexing_maps = [#row, #one]}
+      ins(%x : tensor<5x37xf32>) outs(%init : tensor<5xf32>) {
+  ^bb0(%a: f32):
+    %s = redfuse.reduce add %a over [1] into [0] : f32
+    %q = arith.divf %s, %a : f32
+    %t = redfuse.reduce add %q over [1] into [0] : f32
+    redfuse.yield %t : f32
+  } -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
