@@ -4,7 +4,9 @@
 #include "ContractionBoxes.h"
 #include "ContractionEpilogue.h"
 #include "ContractionMainloop.h"
+#include "MmaSyncProducts.h"
 #include "SumRepair.h"
+#include "WgmmaProducts.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -136,7 +138,9 @@ void ContractionBlock::emitTile(Value block) {
     return goOn(std::move(sums), [&](SmallVectorImpl<Value> &all) {
       if (tiling.operands.haveParts())
         repair(all, [&](Value number) { return products.placeOf(number); });
-      ContractionEpilogue(emitter, tiling, tile, products).store(all);
+      ContractionEpilogue(emitter, tiling, tile).store([&](int64_t pitch) {
+        products.leaveSums(all, pitch);
+      });
     });
   }
   MmaSyncProducts products(emitter, tiling, tile, order.staticCount());
@@ -146,7 +150,11 @@ void ContractionBlock::emitTile(Value block) {
     // Where factors have no parts there is nothing to repair.
     if (tiling.x.isSplit)
       repair(all, [&](Value number) { return products.placeOf(number); });
-    storeFragments(nest, tile, all);
+    ContractionEpilogue epilogue(emitter, tiling, tile);
+    if (epilogue.isForWarps(all))
+      epilogue.store([&](int64_t pitch) { products.leaveSums(all, pitch); });
+    else
+      storeFragments(nest, tile, all);
   });
 }
 

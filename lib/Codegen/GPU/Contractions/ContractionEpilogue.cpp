@@ -1,7 +1,7 @@
 //===- ContractionEpilogue.cpp - what is made of the sums of a tile -------===//
 //
-// The lanes of a warpgroup have sums that are not neighbours in memory as results. So they
-// leave them in the stages of the mainloop, which are free then, and each thread takes
+// The lanes of a warpgroup have sums that are not neighbours in memory as results, and
+// those of a warp often so: rows of odd length have no vectors. So they leave them in the stages of the mainloop, which are free then, and each thread takes
 // up neighbours, of which those of a warp follow each other in memory: what the epilogue
 // reads and stores are whole sectors, wherever rows of results begin.
 //
@@ -22,24 +22,12 @@ int64_t ContractionEpilogue::sumPitch() const {
   return tiling.tileColumns() + (order.readsByRows ? 10 : 8);
 }
 
-void ContractionEpilogue::leaveSums(ArrayRef<Value> sums) {
-  auto pair = VectorType::get({2}, b.getI32Type());
-  auto two = VectorType::get({2}, b.getF32Type());
-  // All have read the last stages.
-  gpu::BarrierOp::create(b, loc);
-  auto [row, column] = products.placeOf(i32(0));
-  Value start =
-      add(arith::MulIOp::create(b, loc, row, i32(sumPitch())), column);
-  for (int64_t i = 0; i < int64_t(sums.size()); i += 2) {
-    int64_t offset = i / 4 * 8 + (i / 2 % 2) * 8 * sumPitch();
-    Value both = vector::FromElementsOp::create(
-        b, loc, two, ValueRange{sums[size_t(i)], sums[size_t(i + 1)]});
-    vector::StoreOp::create(b, loc,
-                            vector::BitCastOp::create(b, loc, pair, both),
-                            words, ValueRange(asIndex(add(start, i32(offset)))),
-                            /*nontemporal=*/false, llvm::Align(8));
-  }
-  gpu::BarrierOp::create(b, loc);
+bool ContractionEpilogue::isForWarps(ArrayRef<Value> sums) const {
+  return order.width == 1 && sums.front().getType().isF32() &&
+         llvm::isPowerOf2_64(uint64_t(tiling.tileRows())) &&
+         llvm::isPowerOf2_64(uint64_t(tiling.tileColumns())) &&
+         4 * tiling.tileRows() * sumPitch() <=
+             plan.getStages() * tiling.stageBytes();
 }
 
 /// How results follow each other in memory: neighbours along the last dim of one side, in
@@ -84,9 +72,10 @@ void ContractionEpilogue::orderResults() {
       (order.isByRows ? order.ofFast >= 32 : order.ofFast / order.width < 32);
 }
 
-void ContractionEpilogue::store(ArrayRef<Value> sums) {
-  orderResults();
-  leaveSums(sums);
+void ContractionEpilogue::store(LeaveSums leave) {
+  gpu::BarrierOp::create(b, loc); // All have read the last stages.
+  leave(sumPitch());
+  gpu::BarrierOp::create(b, loc);
   std::optional<unsigned> fast;
   if (order.width > 1)
     fast = right.axes.back().dim;

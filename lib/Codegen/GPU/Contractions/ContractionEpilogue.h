@@ -3,19 +3,27 @@
 #define REDFUSE_LIB_CODEGEN_GPU_CONTRACTIONS_CONTRACTIONEPILOGUE_H
 
 #include "ContractionTile.h"
-#include "WgmmaProducts.h"
 
 namespace redfuse {
 
-/// Goes on with the sums of warpgroups, by way of the stages.
+/// Goes on with the sums of a tile, by way of the stages.
 class ContractionEpilogue : ContractionPart {
 public:
+  /// Writes a lane's sums to where they belong in the tile, whose rows begin so many words
+  /// (even) one behind the other.
+  using LeaveSums = llvm::function_ref<void(int64_t)>;
+
   ContractionEpilogue(ContractionEmitter &emitter,
                       const ContractionTiling &tiling,
-                      const ContractionTile &tile, WgmmaProducts &products)
-      : ContractionPart(emitter, tiling, tile), products(products) {}
+                      const ContractionTile &tile)
+      : ContractionPart(emitter, tiling, tile) {
+    orderResults();
+  }
 
-  void store(llvm::ArrayRef<mlir::Value> sums);
+  /// Whether the sums of warps are better stored this way than by their lanes: where a
+  /// lane's neighbours are no vectors in memory, and the stages have room for the tile.
+  bool isForWarps(llvm::ArrayRef<mlir::Value> sums) const;
+  void store(LeaveSums leave);
 
 private:
   /// How the results of a tile follow each other in memory: `ofFast` along one side, rows
@@ -32,13 +40,11 @@ private:
   };
   int64_t sumPitch() const;
   int64_t resultsAtOnce() const;
-  void leaveSums(llvm::ArrayRef<mlir::Value> sums);
   void orderResults();
   void storeVectors();
   ResultPlace placeAt(mlir::Value row, mlir::Value column);
   mlir::scf::IfOp storeAt(ResultPlace &place);
 
-  WgmmaProducts &products;
   ResultOrder order;
 };
 

@@ -318,3 +318,30 @@ std::pair<Value, Value> MmaSyncProducts::placeOf(Value number) {
       add(arith::MulIOp::create(b, loc, columnPart, i32(right.count)), ct);
   return {add(left.warp, row), add(right.warp, column)};
 }
+
+void MmaSyncProducts::leaveSums(ArrayRef<Value> sums, int64_t pitch) {
+  Value laneIndex = asIndex(lane);
+  MatrixFragments fragments(emitter);
+  auto firstOf = [&](const OperandSide &side, auto part) {
+    Value own = asWord(fragments.partOf(part, laneIndex));
+    return add(side.warp, arith::MulIOp::create(b, loc, own, i32(side.count)));
+  };
+  Value start =
+      add(arith::MulIOp::create(b, loc, firstOf(left, x.resultRow), i32(pitch)),
+          firstOf(right, x.resultColumn));
+  // [row tile][column tile][element]: columns of tiles are a lane's neighbours.
+  int64_t perTile = x.results.size(), columnTiles = plan.getInstructions()[1];
+  int64_t width = columnTiles % 2 == 0 ? 2 : 1;
+  for (int64_t rt = 0; rt < plan.getInstructions()[0]; ++rt)
+    for (auto [e, place] : llvm::enumerate(x.results))
+      for (int64_t ct = 0; ct < columnTiles; ct += width) {
+        SmallVector<Value, 2> neighbours;
+        for (int64_t i = 0; i < width; ++i)
+          neighbours.push_back(
+              sums[size_t((rt * columnTiles + ct + i) * perTile) + e]);
+        int64_t row =
+            place.rowPart * left.count + rt * x.rowsPerLane + place.row;
+        int64_t column = place.columnPart * right.count + ct;
+        storeFloats(words, add(start, i32(row * pitch + column)), neighbours);
+      }
+}

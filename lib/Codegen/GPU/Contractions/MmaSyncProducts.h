@@ -35,6 +35,9 @@ public:
                   int64_t slab, llvm::function_ref<mlir::Value()> getNext);
   /// The row and column of the lane's sum of that number in the tile (i32).
   std::pair<mlir::Value, mlir::Value> placeOf(mlir::Value number);
+  /// Writes a lane's sums to a tile in shared memory, rows of which begin `pitch` words
+  /// one behind the other.
+  void leaveSums(llvm::ArrayRef<mlir::Value> sums, int64_t pitch);
 
 private:
   using Rows = llvm::SmallVector<llvm::SmallVector<mlir::Value>>;

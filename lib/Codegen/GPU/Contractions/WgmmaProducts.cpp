@@ -25,6 +25,14 @@ std::pair<Value, Value> WgmmaProducts::placeOf(Value number) {
   return {add(left.warp, row), add(right.warp, column)};
 }
 
+void WgmmaProducts::leaveSums(ArrayRef<Value> sums, int64_t pitch) {
+  auto [row, column] = placeOf(i32(0));
+  Value start = add(arith::MulIOp::create(b, loc, row, i32(pitch)), column);
+  for (int64_t i = 0; i < int64_t(sums.size()); i += 2)
+    storeFloats(words, add(start, i32(i / 4 * 8 + (i / 2 % 2) * 8 * pitch)),
+                sums.slice(size_t(i), 2));
+}
+
 /// Starts the products of what a stage has, added to `sum` if there is one: of a
 /// warpgroup, 64 rows and its columns.
 Value WgmmaProducts::multiplyStage(Value stage, Value sum, bool isRestLeft,

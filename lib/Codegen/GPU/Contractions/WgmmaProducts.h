@@ -32,6 +32,9 @@ public:
                          mlir::Value stage, bool isRest);
   /// The row and column of the lane's sum of that number in the tile (i32).
   std::pair<mlir::Value, mlir::Value> placeOf(mlir::Value number);
+  /// Writes a lane's sums to a tile in shared memory, rows of which begin `pitch` words
+  /// one behind the other.
+  void leaveSums(llvm::ArrayRef<mlir::Value> sums, int64_t pitch);
 
 private:
   mlir::Value multiplyStage(mlir::Value stage, mlir::Value sum,

@@ -35,3 +35,16 @@ Value WordMath::bits(Value v, int64_t shift, int64_t mask, int64_t left) {
     v = arith::ShLIOp::create(b, loc, v, i32(left));
   return v;
 }
+
+void WordMath::storeFloats(Value words, Value at, ArrayRef<Value> floats) {
+  OpBuilder &b = constants.getBuilder();
+  Location loc = constants.getLoc();
+  int64_t count = int64_t(floats.size());
+  Value v = vector::FromElementsOp::create(
+      b, loc, VectorType::get({count}, b.getF32Type()), floats);
+  v = vector::BitCastOp::create(b, loc,
+                                VectorType::get({count}, b.getI32Type()), v);
+  vector::StoreOp::create(b, loc, v, words, ValueRange(asIndex(at)),
+                          /*nontemporal=*/false,
+                          llvm::Align(uint64_t(4 * count)));
+}

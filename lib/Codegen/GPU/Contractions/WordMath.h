@@ -17,6 +17,9 @@ public:
   mlir::Value add(mlir::Value v, mlir::Value w);
   /// (v >> shift & mask) << left.
   mlir::Value bits(mlir::Value v, int64_t shift, int64_t mask, int64_t left);
+  /// Stores one f32, or two neighbours, `at` a word of shared memory (even for two).
+  void storeFloats(mlir::Value words, mlir::Value at,
+                   llvm::ArrayRef<mlir::Value> floats);
 
 private:
   TileEmitter &constants;
