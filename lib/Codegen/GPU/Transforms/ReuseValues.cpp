@@ -155,7 +155,10 @@ static void reuseTiles(Block &block) {
 
 /// Rule 3.
 static void eraseUnread(gpu::GPUFuncOp func) {
-  func.walk([](memref::ViewOp view) {
+  SmallVector<memref::ViewOp>
+      views; // Stores go, too: no walk may be under way.
+  func.walk([&](memref::ViewOp view) { views.push_back(view); });
+  for (memref::ViewOp view : views) {
     // Other blocks may read memory that the kernel was given.
     if (isa<BlockArgument>(view.getSource()) ||
         !llvm::all_of(view->getUsers(), [&](Operation *user) {
@@ -163,11 +166,11 @@ static void eraseUnread(gpu::GPUFuncOp func) {
           return store && store->memref == view.getResult() &&
                  storedValue(user) != view.getResult();
         }))
-      return;
+      continue;
     for (Operation *user : llvm::make_early_inc_range(view->getUsers()))
       user->erase();
     view.erase();
-  });
+  }
 }
 
 namespace {

@@ -60,3 +60,22 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// A tile that is only written goes, with the stores right behind it.
+
+// CHECK-LABEL: gpu.func @unread
+// CHECK-NOT: memref.view
+// CHECK-NOT: memref.store
+// CHECK: gpu.return
+gpu.module @m {
+  gpu.func @unread(%v: f32) kernel {
+    %c0 = arith.constant 0 : index
+    %i = gpu.thread_id x
+    %shared = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    %tile = memref.view %shared[%c0][] : memref<?xi8, #gpu.address_space<workgroup>> to memref<64xf32, #gpu.address_space<workgroup>>
+    memref.store %v, %tile[%i] : memref<64xf32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
