@@ -32,8 +32,9 @@ namespace {
 /// Builds the function of one op.
 class RowSelection {
 public:
-  RowSelection(SelectOp op, ModuleOp module, StringRef name)
-      : op(op), module(module), name(name), b(op.getLoc(), op.getContext()),
+  RowSelection(SelectOp op, SymbolTable &symbols, StringRef name)
+      : op(op), module(cast<ModuleOp>(symbols.getOp())), symbols(symbols),
+        name(name), b(op.getLoc(), op.getContext()),
         words(elementOf(op), op.getDescending(), op.getIsUnsigned(),
               lengthOf(op)) {}
 
@@ -75,6 +76,7 @@ private:
 
   SelectOp op;
   ModuleOp module;
+  SymbolTable &symbols;
   std::string name;
   ImplicitLocOpBuilder b;
   OrderedWords words;
@@ -297,6 +299,8 @@ void RowSelection::build() {
   SmallVector<Type> types(2, b.getIndexType());
   llvm::append_range(types, op->getOperandTypes());
   auto func = func::FuncOp::create(b, name, b.getFunctionType(types, {}));
+  symbols.insert(
+      func); // Another name if a function of the user's has this one.
   func.setPrivate();
   Block *entry = func.addEntryBlock();
   b.setInsertionPointToStart(entry);
@@ -320,9 +324,10 @@ void RowSelection::build() {
   if (!module.lookupSymbol(scratch)) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(module.getBody());
-    func::FuncOp::create(b, scratch,
-                         b.getFunctionType({b.getIndexType()}, {viewType}))
-        .setPrivate();
+    auto declared = func::FuncOp::create(
+        b, scratch, b.getFunctionType({b.getIndexType()}, {viewType}));
+    declared.setPrivate();
+    symbols.insert(declared);
   }
   Value view = func::CallOp::create(b, scratch, TypeRange{viewType},
                                     ValueRange{add(bytes, index(kDigits * 8))})
@@ -363,10 +368,14 @@ struct SelectionsToCPU
     : public redfuse::impl::SelectionsToCPUBase<SelectionsToCPU> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    SymbolTable symbols(module);
     SmallVector<SelectOp> ops;
     module.walk([&](SelectOp op) { ops.push_back(op); });
-    for (auto [i, op] : llvm::enumerate(ops))
-      RowSelection(op, module, "select_" + std::to_string(i)).build();
+    for (auto [i, op] : llvm::enumerate(ops)) {
+      if (failed(op.requireBuffers()))
+        return signalPassFailure();
+      RowSelection(op, symbols, "select_" + std::to_string(i)).build();
+    }
   }
 };
 } // namespace

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -477,6 +478,7 @@ FailureOr<SmallVector<KernelLaunch>> redfuse::findLaunches(ModuleOp module) {
   SymbolTable symbols(module);
   SmallVector<KernelLaunch> launches;
   DenseMap<KernelOp, SmallVector<unsigned, 1>> of; // places in the list
+  llvm::StringSet<> names;
   auto result = module.walk([&](LaunchOp launch) -> WalkResult {
     auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
     if (!kernel)
@@ -494,8 +496,11 @@ FailureOr<SmallVector<KernelLaunch>> redfuse::findLaunches(ModuleOp module) {
     if (failed(space))
       return failure();
     std::string name = kernel.getSymName().str();
-    if (!own.empty())
-      name += "_" + std::to_string(own.size());
+    // Not that of another function's kernel: @f_0 has one that is called f_0_1, too.
+    for (size_t i = own.size();
+         i && (names.contains(name) || symbols.lookup(name)); ++i)
+      name = (kernel.getSymName() + "_" + Twine(i)).str();
+    names.insert(name);
     own.push_back(launches.size());
     launches.push_back(
         {launch, {}, kernel, std::move(name), std::move(*space)});

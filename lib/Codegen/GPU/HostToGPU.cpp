@@ -443,14 +443,15 @@ struct HostToGPU : redfuse::impl::HostToGPUBase<HostToGPU> {
   /// is one parallel loop.
   LogicalResult launch(ArrayRef<Operation *> ops) {
     Operation *last = ops.back();
-    auto makeName = [&] { return "host_" + std::to_string(count++); };
+    gpu::GPUModuleOp device = getDeviceModule(getOperation());
+    auto makeName = [&] {
+      return makeKernelName(device, "host_" + std::to_string(count++));
+    };
     if (auto copy = dyn_cast<memref::CopyOp>(last);
-        copy && ops.size() == 1 &&
-        copies.launch(copy, getDeviceModule(getOperation()), makeName))
+        copy && ops.size() == 1 && copies.launch(copy, device, makeName))
       return success();
     OpBuilder b(last);
     Location loc = last->getLoc();
-    gpu::GPUModuleOp device = getDeviceModule(getOperation());
     SmallVector<Value> arguments, constants;
     findUsed(ops, arguments, constants);
     Value threads = arith::ConstantIndexOp::create(b, loc, kMapThreads);

@@ -43,6 +43,8 @@ struct SelectionsToGPU
     }
     gpu::GPUModuleOp device = getDeviceModule(module);
     for (auto [i, op] : llvm::enumerate(ops)) {
+      if (failed(op.requireBuffers()))
+        return signalPassFailure();
       if (isEmpty(op)) {
         op.erase();
         continue;

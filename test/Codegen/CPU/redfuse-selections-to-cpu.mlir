@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-selections-to-cpu | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-selections-to-cpu -split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @f
 // CHECK-SAME: %[[X:[^:]+]]: memref<8x512xf32>, %[[V:[^:]+]]: memref<8x512xf32>
@@ -8,6 +8,20 @@
 // CHECK: call @redfuse_rt_scratch_view
 // CHECK: scf.for %{{.*}} = %[[FIRST]] to %[[END]]
 func.func @f(%x: memref<8x512xf32>, %v: memref<8x512xf32>) {
+  redfuse.select ins(%x : memref<8x512xf32>) values(%v : memref<8x512xf32>)
+  return
+}
+
+// -----
+
+// A function of the program's own has the name: the selection's has another.
+// CHECK-LABEL: func.func @select_0()
+// CHECK: call @[[OTHER:select_0_.+]](%{{.*}}) {redfuse.parallel}
+// CHECK: func.func private @[[OTHER]](
+func.func @select_0() {
+  return
+}
+func.func @g(%x: memref<8x512xf32>, %v: memref<8x512xf32>) {
   redfuse.select ins(%x : memref<8x512xf32>) values(%v : memref<8x512xf32>)
   return
 }

@@ -326,3 +326,19 @@ func.func @odd(%x: memref<5x800xbf16>, %out: memref<5x901xbf16>, %short: memref<
   memref.copy %d, %c : memref<3x2x256xf32, strided<[1024, 512, 1]>> to memref<3x2x256xf32, strided<[1536, 512, 1]>>
   return
 }
+
+// -----
+
+// A kernel that is not generated yet has the name: the loop's has another.
+// CHECK-LABEL: func.func @host(
+// CHECK: redfuse.launch @host_0
+// CHECK: gpu.launch_func @redfuse_gpu::@host_0_0 blocks in
+redfuse.kernel @host_0 attributes {num_inputs = 0 : i64} {
+^bb0(%o: tensor<16xf32>):
+  redfuse.yield %o : tensor<16xf32>
+}
+func.func @host(%x: memref<16xf32>, %out: memref<16xf32>) {
+  redfuse.launch @host_0 outs(%x : memref<16xf32>)
+  memref.copy %x, %out : memref<16xf32> to memref<16xf32>
+  return
+}

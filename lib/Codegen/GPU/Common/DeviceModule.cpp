@@ -13,3 +13,14 @@ gpu::GPUModuleOp redfuse::getDeviceModule(ModuleOp module) {
     return device;
   return gpu::GPUModuleOp::create(b, module.getLoc(), name);
 }
+
+std::string redfuse::makeKernelName(gpu::GPUModuleOp device, StringRef base) {
+  auto module = device->getParentOfType<ModuleOp>();
+  auto isTaken = [&](StringRef name) {
+    return device.lookupSymbol(name) || module.lookupSymbol(name);
+  };
+  std::string name = base.str();
+  for (unsigned i = 0; isTaken(name); ++i)
+    name = (base + "_" + Twine(i)).str();
+  return name;
+}

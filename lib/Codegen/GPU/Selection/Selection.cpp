@@ -1,5 +1,6 @@
 //===- Selection.cpp - which way to select, and its kernels ---------------===//
 #include "redfuse/Codegen/GPU/Selection/Selection.h"
+#include "redfuse/Codegen/GPU/Common/DeviceModule.h"
 
 #include "Tuning.h"
 #include "Ways.h"
@@ -55,7 +56,7 @@ SelectionWay redfuse::chooseWay(SelectOp op, const SelectionLimits &limits) {
 void redfuse::generateSelection(SelectOp op, const SelectionLimits &limits,
                                 gpu::GPUModuleOp device, size_t number) {
   OrderedWords words = wordsOf(op);
-  std::string name = "select_" + std::to_string(number);
+  std::string name = makeKernelName(device, "select_" + std::to_string(number));
   auto generate = [&](StringRef way, auto generator) {
     Builder b(op.getContext());
     op->setAttr(kSelectionAttr,

@@ -46,6 +46,12 @@ LogicalResult SelectOp::verify() {
   return success();
 }
 
+LogicalResult SelectOp::requireBuffers() {
+  if (hasPureBufferSemantics())
+    return success();
+  return emitOpError("works on tensors: bufferize first (-redfuse-bufferize)");
+}
+
 LogicalResult SelectOp::reifyResultShapes(OpBuilder &b,
                                           ReifiedRankedShapedTypeDims &shapes) {
   for (OpResult result : getOperation()->getResults())

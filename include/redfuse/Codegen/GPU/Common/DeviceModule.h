@@ -14,6 +14,10 @@ inline constexpr llvm::StringLiteral kMostOptLevelAttr =
 /// The module of all kernels, made at the end of the program if there is none yet.
 mlir::gpu::GPUModuleOp getDeviceModule(mlir::ModuleOp module);
 
+/// `base`, or where a kernel has that name, also one that is not generated yet, `base`
+/// and a number: a user's function may be called like what the compiler makes.
+std::string makeKernelName(mlir::gpu::GPUModuleOp device, llvm::StringRef base);
+
 } // namespace redfuse
 
 #endif // REDFUSE_CODEGEN_GPU_COMMON_DEVICEMODULE_H

@@ -51,6 +51,8 @@ def Redfuse_SelectOp : Redfuse_Op<"select", [DestinationStyleOpInterface,
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return ::mlir::MutableOperandRange(getOperation(), 1, getNumOperands() - 1);
     }
+    /// Reports a selection of tensors: code is made of buffers.
+    ::llvm::LogicalResult requireBuffers();
   }];
 }
 
