@@ -1,4 +1,6 @@
 //===- LowerDeviceLibraries.cpp - ROCDL without ROCm's libraries ----------===//
+#include "DeviceLibraries.h"
+
 #include "redfuse/Conversion/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -57,24 +59,22 @@ static void readHiddenWord(Operation *op, HiddenWord word) {
 /// Whether LLVM's back end makes code of an intrinsic by itself.
 static bool hasCode(Operation *op) {
   if (isa<LLVM::PowOp, LLVM::PowIOp, LLVM::TanhOp, LLVM::SinhOp, LLVM::CoshOp,
-          LLVM::TanOp, LLVM::ASinOp, LLVM::ACosOp, LLVM::ATanOp>(op))
+          LLVM::TanOp, LLVM::ASinOp, LLVM::ACosOp, LLVM::ATanOp, LLVM::ATan2Op,
+          LLVM::SinOp, LLVM::CosOp>(op))
     return false;
   return !isa<LLVM::ExpOp, LLVM::Exp2Op, LLVM::LogOp, LLVM::Log2Op,
-              LLVM::Log10Op, LLVM::SinOp, LLVM::CosOp>(op) ||
+              LLVM::Log10Op>(op) ||
          !getElementTypeOrSelf(op->getResult(0).getType()).isF64();
 }
 
 static LogicalResult check(Operation *op) {
-  static constexpr StringLiteral kRemedy =
-      " has no lowering without ROCm's device libraries; compute it in f32, or "
-      "for another target";
   auto call = dyn_cast<LLVM::CallOp>(op);
   StringRef callee = call ? call.getCallee().value_or("") : "";
   if (callee.starts_with("__ocml_") || callee.starts_with("__ockl_"))
-    return op->emitError() << callee << kRemedy;
+    return reportMissingFunction(op, callee, op->getResult(0).getType());
   if (!hasCode(op))
-    return op->emitError() << op->getName() << " of "
-                           << op->getResult(0).getType() << kRemedy;
+    return reportMissingFunction(op, op->getName().getStringRef(),
+                                 op->getResult(0).getType());
   return success();
 }
 

@@ -12,4 +12,16 @@ gpu.module @m {
     llvm.store %n, %p : i64, !llvm.ptr
     gpu.return
   }
+
+  // Roundings to integers are instructions, not functions of a library.
+  // CHECK: llvm.func @rounded
+  // CHECK: llvm.call_intrinsic "llvm.floor"(%{{.*}}) : (f32) -> f32
+  // CHECK: llvm.call_intrinsic "llvm.ceil"(%{{.*}}) : (vector<2xf64>) -> vector<2xf64>
+  gpu.func @rounded(%x: f32, %y: vector<2xf64>, %p: !llvm.ptr, %q: !llvm.ptr) kernel {
+    %down = llvm.intr.floor(%x) : (f32) -> f32
+    %up = llvm.intr.ceil(%y) : (vector<2xf64>) -> vector<2xf64>
+    llvm.store %down, %p : f32, !llvm.ptr
+    llvm.store %up, %q : vector<2xf64>, !llvm.ptr
+    gpu.return
+  }
 }
