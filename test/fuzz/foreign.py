@@ -17,6 +17,9 @@ from pathlib import Path
 from pool import run
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tools"))
+from devlib.passes import every  # noqa: E402
+
 SCRIPT = Path(__file__).with_name("foreign_worker.py")
 SPLIT = re.compile(r"^\s*// -----.*$", re.M)
 ALIAS = re.compile(r"^\s*[#!][\w.$-]+\s*=.*$", re.M)
@@ -24,7 +27,6 @@ FUNCTION = re.compile(r"^\s*func\.func\b", re.M)
 NAME = re.compile(r"@([\w.$-]+|\"[^\"]*\")")
 CALL = re.compile(r"\bcall\s+@([\w.$-]+)")
 TOKENS = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|[{}]')
-PASS = re.compile(r'Pass<"(redfuse-[\w-]+)"')
 BROKEN = ("crash", "hang", "raw")
 
 
@@ -72,11 +74,8 @@ def programs(folder: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def passes() -> list[str]:
-    """Every pass of the project, by its name."""
-    found = []
-    for path in sorted((ROOT / "include" / "redfuse").rglob("*Passes.td")):
-        found += PASS.findall(path.read_text())
-    return found
+    """Every pass of the project, by its flag."""
+    return [one.flag for one in every()]
 
 
 def parser() -> argparse.ArgumentParser:

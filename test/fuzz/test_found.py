@@ -19,7 +19,7 @@ PROGRAMS = sorted((Path(__file__).parent / "found").glob("*.mlir"))
 OPEN = (5, 0, 1, 17)  # extents for dims that a program leaves open
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_right_on_every_schedule(path: Path) -> None:
     text = path.read_text()
