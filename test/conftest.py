@@ -1,5 +1,6 @@
 """Fixtures: every test has a cache of its own, so that none sees another's programs."""
 
+import math
 import os
 import signal
 from collections import Counter
@@ -29,8 +30,14 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line(
-        "markers", "sample(n): every nth of its parameters, and all in `tools/dev test --all`"
+        "markers", "sample(n): one of n of its parameters, and all in `tools/dev test --all`"
     )
+
+
+def is_sampled(number: int, n: int) -> bool:
+    """Whether the parameter of this number is one of n that are run, the first among them. They
+    are spread by the golden ratio: every nth would be one value of another parameter that has n."""
+    return number * (math.sqrt(5) - 1) / 2 % 1 < 1 / n
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -40,7 +47,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         mark = item.get_closest_marker("sample")
         key = (item.path, getattr(item, "originalname", item.name))
-        if ALL or mark is None or seen[key] % mark.args[0] == 0:
+        if ALL or mark is None or is_sampled(seen[key], mark.args[0]):
             kept.append(item)
         seen[key] += 1
     if len(kept) < len(items):

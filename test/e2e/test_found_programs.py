@@ -51,7 +51,7 @@ def test_every_program_has_an_expectation() -> None:
     assert sorted(FOUND) == sorted(path.stem for path in FOLDER.glob("*.mlir"))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("way", OPTIONS)
 @pytest.mark.parametrize("name", RUN)
 def test_calls(name: str, way: str) -> None:
@@ -75,6 +75,7 @@ def judge(name: str, case: Case, got: list[np.ndarray], signature: object) -> No
         assert outcome.ok, str(outcome)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", RUN)
 def test_the_reference(name: str) -> None:
     """The same calls of the program in fp64."""
@@ -104,6 +105,7 @@ def test_refusals(name: str, target: str) -> None:
         redfuse.compile(FOLDER / f"{name}.mlir", target=target, options={"cache": False})
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", RUN)
 def test_for_a_gpu(name: str) -> None:
     """Compiled without a complaint of ptxas, or refused with the operation and a way out; for one that

@@ -19,7 +19,7 @@ TARGETS = ("cpu", "cuda:sm_90a")
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.sample(3)
+@pytest.mark.sample(4)
 def test_a_hundred_operations_compile_in_seconds(kind: str, target: str) -> None:
     found = measure(kind, 100, target)
     if target != "cpu" and kind in REFUSED_ON_GPUS:

@@ -55,7 +55,7 @@ def test_fused_or_explained(name: str) -> None:
             assert entry["detail"], entry
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", PARTS)
 def test_right_on_every_schedule(name: str) -> None:
     text = PARTS[name]()

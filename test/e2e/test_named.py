@@ -36,7 +36,7 @@ def test_one_kernel_reads_once(name: str, schedule: str) -> None:
     assert explanation["refused"] == []
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_right_on_every_schedule(name: str) -> None:
     text = PROGRAMS[name]()

@@ -42,6 +42,7 @@ def test_a_barrier_is_named_and_can_be_approximated() -> None:
     assert "approximate: rounding is taken for the identity" in near.explain()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_derivation_takes_no_time(name: str) -> None:
     """Under 50 ms of one core, with the choice of a schedule."""

@@ -35,6 +35,7 @@ func.func @main(%x: {x}) -> ({x}, {r}) {{
 MAP = "affine_map<(i, j, k) -> (i, k, j)>"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("kind, length", [("f64", "33"), ("f32", "1000"), ("f32", "?")])

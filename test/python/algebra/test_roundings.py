@@ -12,7 +12,7 @@ from redfuse.runtime.specs import numpy_dtype
 SHAPES = [(5, 331, 40), (3, 64, 97), (1, 2000, 16)]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("schedule", [*SCHEDULES, "unfused"])
 @pytest.mark.parametrize("name", rounding_programs.EXACT)
 def test_what_a_rounding_decides(name: str, schedule: str) -> None:

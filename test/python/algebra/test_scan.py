@@ -65,6 +65,7 @@ def test_prefixes_of_any_length(name: str, schedule: str) -> None:
         assert error(last, end) < 2e-5, (rows, n)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("at", (0, 1, 4095, 4096, 8999))
 @pytest.mark.parametrize("name", ("sum", "decay", "largest"))

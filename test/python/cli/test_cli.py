@@ -77,6 +77,7 @@ def test_floats_are_cast_to_the_programs_type(scale: str, tmp_path: Path) -> Non
     assert "tolerance 0.02" in done.stdout
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("held", "words"),
     [
@@ -146,7 +147,7 @@ def test_a_pickle_is_not_read(program: Path, tmp_path: Path) -> None:
         (["explain", "PROGRAM", "--json", "--tex"], ["one of --json, --merges and --tex"]),
     ],
 )  # fmt: skip
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_usage_errors(program: Path, arguments: list[str], words: list[str]) -> None:
     done = redfuse(*[program if a == "PROGRAM" else a for a in arguments])
     assert done.returncode == 2

@@ -127,6 +127,7 @@ def test_a_kept_pivot_is_that_of_the_heavier_state() -> None:
     ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("path", ALL, ids=lambda p: p.stem)
 def test_every_program_derives_fast(path: Path) -> None:
     """Under 50 ms; the best of several, for the machine may be busy."""

@@ -14,6 +14,7 @@ from redfuse.bench import programs
 from redfuse.store.data import random_inputs
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("splits", [2, 5, 24])
 @pytest.mark.parametrize(
     "text",
@@ -34,6 +35,7 @@ def test_runs_and_threads_do_not_change_a_bit(text: str, splits: int) -> None:
             np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("schedule", ["auto", "stream", "split"])
 @pytest.mark.parametrize("name", DYNAMIC_ROWS)
 def test_a_row_does_not_know_of_others(name: str, schedule: str) -> None:
@@ -75,6 +77,7 @@ def test_segments_are_merged_in_their_order(name: str, tmp_path: Path) -> None:
                 np.testing.assert_array_equal(mine, wanted)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("schedule", ["auto", "split"])
 @pytest.mark.parametrize("name", DYNAMIC_ROWS)
 def test_a_row_does_not_know_of_others_on_a_gpu(name: str, schedule: str) -> None:

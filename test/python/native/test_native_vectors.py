@@ -98,6 +98,7 @@ REDUCTIONS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("cpu", CPUS)
 @pytest.mark.parametrize("lanes", [1, 3, 8, 12, 16, 64])
 @pytest.mark.parametrize("kind", REDUCTIONS)

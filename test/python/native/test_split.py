@@ -80,6 +80,7 @@ def test_one_long_row_is_split_by_itself() -> None:
     assert kinds(short) == ["resident"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("schedule", ["auto", "stream", "split"])
 @pytest.mark.parametrize("name", ["attention", "causal_gqa", "variance", "inertia"])
 def test_threads_do_not_change_a_bit(name: str, schedule: str) -> None:

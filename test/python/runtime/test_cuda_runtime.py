@@ -79,6 +79,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("driver"))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("settings", "target", "message"),
     [

@@ -90,6 +90,7 @@ def test_a_compilation(number: int, target: str, place: dict[str, str], limit: f
     interrupt(["compile", target, "fused"], place, iter([moments.uniform(0, 1 + number)]), limit)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("part", [0.8, 0.87, 0.94])
 def test_the_code_generator(part: float, place: dict[str, str], limit: float) -> None:
     """Whose passes rely on those before them: none of them is left out (an assertion of LLVM's

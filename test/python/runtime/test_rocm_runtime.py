@@ -86,6 +86,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("hip"), "hip.c", "libamdhip64.so")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("settings", "target", "message"),
     [

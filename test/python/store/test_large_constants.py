@@ -55,6 +55,7 @@ def bytecode_of(text: str) -> bytes:
         return stream.getvalue()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("fuse", [True, False])
 @pytest.mark.parametrize("kind", TYPES)
 def test_values(kind: str, fuse: bool) -> None:

@@ -47,6 +47,7 @@ def check(program: Contraction, exe: redfuse.Executable) -> None:
     assert not program.judge(given, got)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", PLANNED)
 def test_planned(name: str, chip: str) -> None:
@@ -59,6 +60,7 @@ def test_planned(name: str, chip: str) -> None:
     check(program, exe)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("seed", range(12))
 def test_random(seed: int, chip: str) -> None:
@@ -83,6 +85,7 @@ TILED = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", TILED)
 def test_tiled(name: str, chip: str) -> None:
@@ -97,6 +100,7 @@ def test_tiled(name: str, chip: str) -> None:
     check(program, exe)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_of_f32(seed: int, chip: str) -> None:
@@ -125,6 +129,7 @@ DOUBLE = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", DOUBLE)
 def test_tiled_of_f64(name: str, chip: str) -> None:
@@ -138,6 +143,7 @@ def test_tiled_of_f64(name: str, chip: str) -> None:
     check(program, exe)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_of_f64(seed: int, chip: str) -> None:

@@ -50,6 +50,7 @@ def check(program: Convolution, exe: redfuse.Executable) -> None:
     assert not program.judge(given, got)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", TILED)
 def test_tiled(name: str, chip: str) -> None:
@@ -63,6 +64,7 @@ def test_tiled(name: str, chip: str) -> None:
     check(program, exe)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("dtypes", [("f32", "bf16", "f16"), ("f64",)])
 @pytest.mark.parametrize("seed", range(12))
@@ -85,6 +87,7 @@ BOXES = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", BOXES)
 def test_boxes(name: str) -> None:
     program = BOXES[name]

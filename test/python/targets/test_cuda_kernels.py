@@ -99,6 +99,7 @@ ROWS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ROWS)
 def test_rows(name: str, tmp_path: Path) -> None:
     small(ROWS[name], tmp_path)
@@ -292,6 +293,7 @@ ROUNDS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "how",
     ["loop = registers, early = at_use", "loop = registers, early = with_rest", "loop = copies"],
@@ -504,6 +506,7 @@ func.func @main(%x: tensor<3x{n}x{m}x{kind}>) -> tensor<3x{n}x{m}x{kind}> {{
 """
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("n", "m"), [(300, 64), (40, 3), (2000, 7), (70, 1000)])
 @pytest.mark.parametrize("kind", ["i64", "f32"])
 def test_scans_of_a_middle_axis(n: int, m: int, kind: str, tmp_path: Path) -> None:

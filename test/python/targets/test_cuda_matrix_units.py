@@ -139,6 +139,7 @@ def run(
     return error_of(exe, kind, scale, options.get("blocks", 1 << 30))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CASES)
 def test_attention(name: str, tmp_path: Path) -> None:
     *shape, hints = CASES[name]

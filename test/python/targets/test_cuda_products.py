@@ -71,6 +71,7 @@ def runs(source: str, folder: Path, least: int = 1, chip: str = "sm_80", **optio
     verify(path, exe, random_inputs(exe.signature, 0), None)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products(name: str, chip: str, tmp_path: Path) -> None:

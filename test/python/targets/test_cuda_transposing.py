@@ -129,6 +129,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_transposing(name: str, tmp_path: Path) -> None:
     small(PROGRAMS[name], tmp_path)

@@ -42,6 +42,7 @@ CASES = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CASES)
 def test_attention(name: str, tmp_path: Path) -> None:
     chip, batch, heads, rows, keys, dim, kind, kv_heads, scale, hints = CASES[name]

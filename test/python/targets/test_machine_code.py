@@ -181,7 +181,7 @@ def disassemble(exe: redfuse.Executable, folder: Path) -> str | None:
 
 
 @pytest.mark.parametrize("name", [*MATRIX, *MEMORY])
-@pytest.mark.sample(3)
+@pytest.mark.sample(4)
 def test_nothing_is_spilled_or_serialised(name: str) -> None:
     exe, told, _ = compiled(name)
     spilled = sum(kernel.spills for kernel in exe.resources)

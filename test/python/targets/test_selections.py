@@ -168,7 +168,7 @@ OPEN = [
 
 
 @pytest.mark.parametrize("case", [*SMALL, *TYPES, *FOUND, *MERGED, *OPEN], ids=str)
-@pytest.mark.sample(3)
+@pytest.mark.sample(5)
 def test_on_the_cpu(case: Case) -> None:
     for seed in range(3):
         compare(case, seed, "cpu")
@@ -186,6 +186,7 @@ def test_ranks_found_by_a_threshold(case: Case) -> None:
     assert "select_0" in compare(case, 0, "cuda:sm_90a")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("case", PIECES, ids=str)
 def test_ranks_of_pieces_of_few_rows(case: Case) -> None:
     assert compare(case, 0, "cuda:sm_90a")[:2] == ["select_0", "select_1"]

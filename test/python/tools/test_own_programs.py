@@ -34,7 +34,7 @@ def compiled(name: str, target: str) -> attempt.Row:
     return compile_all.row_of(outcome)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str) -> None:
     targets = TARGETS if cuda.assembler() else TARGETS[:1]

@@ -20,7 +20,7 @@ def redfuse_opt() -> Path:
     return find_redfuse_opt()
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("program", sorted(p.stem for p in CORPUS.glob("*.mlir")))
 def test_same_results(program: str, redfuse_opt: Path) -> None:
     source = (CORPUS / f"{program}.mlir").read_text()

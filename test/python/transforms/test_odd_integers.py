@@ -41,6 +41,7 @@ def unsigned(v: np.ndarray, width: int) -> np.ndarray:
     return v & ((1 << width) - 1)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_constants(width: int) -> None:
     """Read in order, and at computed places; extended with and without a sign."""
@@ -72,6 +73,7 @@ func.func @main(%p: tensor<11xi64>) -> tensor<11xi64> {{
     np.testing.assert_array_equal(results(text, places)[0], want)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_stores(width: int) -> None:
     """Floats and integers cut to the width, in a tensor between two operations."""
@@ -126,7 +128,7 @@ ARITHMETIC: dict[str, tuple[str, Callable[..., np.ndarray]]] = {
 
 @pytest.mark.parametrize("width", [2, 4, 7, 24])
 @pytest.mark.parametrize("name", ARITHMETIC)
-@pytest.mark.sample(3)
+@pytest.mark.sample(5)
 def test_arithmetic(name: str, width: int) -> None:
     kind, exact = ARITHMETIC[name]
     random = np.random.default_rng(width)

@@ -188,6 +188,7 @@ func.func @main(%x: tensor<?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {{
 }}"""
 
 
+@pytest.mark.sample(3)
 @WAYS
 @pytest.mark.parametrize(
     "at", ["7 - i", "i - j + 4", "i * 2 - j + 3", "(i + j) floordiv 3", "(i + j) mod 5",

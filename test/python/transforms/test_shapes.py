@@ -99,7 +99,7 @@ COMBINERS = [
 ]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("dtype", "combiner", "init"), COMBINERS)
 @pytest.mark.parametrize(("shape", "axes"), AXES)
 def test_reductions(
@@ -212,6 +212,7 @@ def test_broadcasts_of_dynamic_extents_stay_out_of_the_way(target: str) -> None:
     assert "memref.copy" not in exe.ir["bufferize"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("shape", [(5, 7), (1, 7), (5, 1), (1, 1)])
 @pytest.mark.parametrize("schedule", ["auto", "stream"])
 def test_broadcasts_of_dynamic_extents(shape: tuple[int, int], schedule: str) -> None:

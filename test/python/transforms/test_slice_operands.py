@@ -35,6 +35,7 @@ def _program() -> str:
     return "\n".join([*lines, f"  return {results} : {all_states}", "}"])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("options", [{}, {"schedule": "stream"}, {"threads": 1}])
 def test_steps_of_a_recurrent_network(options: dict) -> None:
     exe = redfuse.compile(_program(), target="cpu", options=Options(cache=False, **options))

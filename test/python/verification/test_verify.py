@@ -270,6 +270,7 @@ def test_what_is_no_certificate_is_an_error() -> None:
         Certificate.of(entries)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ["softmax.mlir", "layernorm.mlir", "moe_routing.mlir"])
 def test_programs(name: str) -> None:
     report = redfuse.verify(CORPUS / name, seconds=60)
