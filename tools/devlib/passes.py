@@ -61,6 +61,8 @@ def problems() -> list[str]:
             told.append(f"{where}: {one.flag} is defined in {files[0].relative_to(ROOT)}")
         if not one.tests():
             told.append(f"{where}: {one.flag} has no lit test {one.flag}.mlir")
+        elif not any(test.stem == f"{one.flag}-noop" for test in one.tests()):
+            told.append(f"{where}: {one.flag} has no lit test {one.flag}-noop.mlir")
         for test in one.tests():
             if test.parent != ROOT / "test" / one.folder():
                 told.append(f"{test.relative_to(ROOT)}:1: belongs to test/{one.folder()}")

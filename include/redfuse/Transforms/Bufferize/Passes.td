@@ -11,7 +11,9 @@ def Destinations : Pass<"redfuse-destinations", "mlir::ModuleOp"> {
     beside `@f__shapes(inputs..., memref<?xindex>)`, which writes the extents of
     all results, so that the caller allocates them. A launch whose result is
     returned writes to the destination itself, unless the function has several
-    blocks. Inputs are marked as not writable.
+    blocks. Inputs are marked as not writable. Chains of `tensor.insert_slice` that
+    begin with one `tensor.empty` get one each: what is inserted into one of them
+    would be copied for the other, though neither reads what is there.
 
     ```mlir
     redfuse.kernel @k attributes {num_inputs = 1 : i64} {
