@@ -136,7 +136,7 @@ func.func @shared(%x: memref<2048x2048xf16>, %w: memref<2048x64xf16>, %i: memref
   return
 }
 redfuse.kernel @shared_0 attributes {num_inputs = 2 : i64,
-    schedule = #redfuse.schedule<resident, grid = [0], tiles = [16, 0, 0]>} {
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [16, 0, 0], hints = {splits = 4}>} {
 ^bb0(%x: tensor<2048x2048xf16>, %w: tensor<2048x64xf16>, %i: tensor<2048xf32>):
   %r = redfuse.cascade {indexing_maps = [#c, #d, #e]}
       ins(%x, %w : tensor<2048x2048xf16>, tensor<2048x64xf16>) outs(%i : tensor<2048xf32>) {

@@ -253,6 +253,24 @@ MatrixPlanner::sumTilesOf(const MatrixProduct &product) const {
   return count;
 }
 
+/// Tiles of results with the same rows and columns.
+int64_t MatrixPlanner::countBatch() const {
+  int64_t count = 1;
+  for (int64_t d : space.schedule.getGrid())
+    if (unsigned(d) != plan.m && !plan.isColumn(d))
+      count *= *extentOf(d);
+  return count;
+}
+
+/// A product as its price sees it; extents of rows and columns are known.
+SharedSum MatrixPlanner::sharedSumOf(const MatrixProduct &product) const {
+  int64_t length = product.outerSums.empty() ? *extentOf(product.k)
+                                             : *sumTilesOf(product) * kSumTile;
+  double elements =
+      double(*extentOf(plan.m) + *extentOf(product.n)) * length * countBatch();
+  return {length, plan.widths.lookup(product.n), 2 * elements};
+}
+
 /// How many rows a block has, and how many blocks share a sum. Few tiles would
 /// leave multiprocessors idle, and their share of the bandwidth with them.
 void MatrixPlanner::chooseBlocks() {
@@ -307,16 +325,14 @@ void MatrixPlanner::chooseBlocks() {
        isAlone && !hints.columns && width >= kLeastColumns && width % 16 == 0;
        width /= 2)
     widths.push_back(width);
-  int64_t chosen = widths.front();
+  std::tuple<int64_t, int64_t, int64_t> chosen{widths.front(), plan.consumers,
+                                               plan.sumSplits};
   double best = std::numeric_limits<double>::infinity();
   for (int64_t width : widths) {
     plan.widths[first.n] = width;
     SmallVector<SharedSum> sums;
     for (MatrixProduct &product : plan.products)
-      sums.push_back({product.outerSums.empty()
-                          ? *extentOf(product.k)
-                          : *sumTilesOf(product) * kSumTile,
-                      plan.widths[product.n]});
+      sums.push_back(sharedSumOf(product));
     for (int64_t consumers : {2, 1})
       for (int64_t split : {1, 2, 4, 8}) {
         int64_t tiles = countOthers() * llvm::divideCeil(*rows, 64 * consumers);
@@ -340,20 +356,22 @@ void MatrixPlanner::chooseBlocks() {
           continue;
         if (width < widths.front() && split == 1)
           continue;
-        double cycles = cyclesOfShared(sums, tiles, consumers, split, units);
+        SharedTiles shared{tiles, consumers, split};
+        plan.consumers = consumers;
+        plan.sumSplits = split;
+        std::tie(shared.clusterRows, shared.clusterColumns) = findCluster();
+        double cycles = cyclesOfShared(sums, shared, units);
         if (cycles < best) {
           best = cycles;
-          chosen = width;
-          plan.consumers = consumers;
-          plan.sumSplits = split;
+          chosen = {width, consumers, split};
         }
       }
   }
-  plan.widths[first.n] = chosen;
+  std::tie(plan.widths[first.n], plan.consumers, plan.sumSplits) = chosen;
   if (plan.products.size() == 1 && isWide && isAlone && !wantedRows &&
       !wantedSplit && !hints.columns)
     chooseFullRounds(best);
-  chooseCluster();
+  std::tie(plan.clusterRows, plan.clusterColumns) = findCluster();
   if (plan.sumSplits > 1)
     for (auto &[d, width] : plan.widths)
       width = llvm::alignTo(width, 4 * plan.sumSplits);
@@ -363,22 +381,24 @@ void MatrixPlanner::chooseBlocks() {
 /// multiprocessors idle in the last round: three warpgroups of rows, or fewer columns.
 void MatrixPlanner::chooseFullRounds(double cycles) {
   MatrixProduct &product = plan.products.front();
-  int64_t others = 1;
-  for (int64_t d : space.schedule.getGrid())
-    if (unsigned(d) != plan.m && unsigned(d) != product.n)
-      others *= *extentOf(d);
-  int64_t sum = product.outerSums.empty() ? *extentOf(product.k)
-                                          : *sumTilesOf(product) * kSumTile;
+  SharedSum sum = sharedSumOf(product);
+  // Clusters that copy operands for each other are left out of account.
+  auto cyclesOf = [&](int64_t width, int64_t consumers) {
+    int64_t tiles = countBatch() *
+                    llvm::divideCeil(*extentOf(plan.m), 64 * consumers) *
+                    llvm::divideCeil(*extentOf(product.n), width);
+    sum.columns = width;
+    return cyclesOfShared(sum, {tiles, consumers, 1}, units);
+  };
+  if (plan.sumSplits == 1)
+    cycles = cyclesOf(sum.columns, plan.consumers);
   double best = cycles * kWorthOtherTiles;
   for (int64_t consumers : {2, 3})
     for (int64_t width : {192, 160, 224, 144, 176, 208, 240, 128, 256}) {
-      if (consumers == 3 && (width > kColumnsOfThree || sum < kSumOfThree))
+      if (consumers == 3 &&
+          (width > kColumnsOfThree || sum.length < kSumOfThree))
         continue;
-      int64_t tiles = others *
-                      llvm::divideCeil(*extentOf(plan.m), 64 * consumers) *
-                      llvm::divideCeil(*extentOf(product.n), width);
-      SharedSum shared{sum, width};
-      double now = cyclesOfShared(shared, tiles, consumers, 1, units);
+      double now = cyclesOf(width, consumers);
       if (now >= best)
         continue;
       best = now;
@@ -410,10 +430,11 @@ bool MatrixPlanner::canMulticast() const {
 /// Blocks that copy for each other read less of the L2 cache. Where tiles are small, its rate
 /// limits those that run at a time; where there are several rounds of large ones, a pair of
 /// rows is a little faster.
-void MatrixPlanner::chooseCluster() {
+std::pair<int64_t, int64_t> MatrixPlanner::findCluster() {
+  constexpr std::pair<int64_t, int64_t> kNone{1, 1};
   Hints hints = hintsOf(space.schedule);
   if (!canMulticast() || hints.cluster == 1)
-    return;
+    return kNone;
   unsigned n = plan.products.front().n;
   int64_t width = plan.widths.lookup(n);
   auto clusters = [&](int64_t rows, int64_t columns) {
@@ -425,14 +446,10 @@ void MatrixPlanner::chooseCluster() {
     }
     return count;
   };
-  auto take = [&](int64_t rows, int64_t columns) {
-    plan.clusterRows = rows;
-    plan.clusterColumns = columns;
-  };
   if (hints.cluster)
-    return *hints.cluster >= 4    ? take(2, 2)
-           : width >= plan.rows() ? take(2, 1)
-                                  : take(1, 2);
+    return *hints.cluster >= 4    ? std::pair(2, 2)
+           : width >= plan.rows() ? std::pair(2, 1)
+                                  : std::pair(1, 2);
   int64_t tiles = clusters(1, 1);
   double copied = double(plan.rows() + width) * kSumTile * 2 / kTileCacheBytes;
   double computed = double(plan.products.size() * plan.consumers * width) * 2;
@@ -441,16 +458,17 @@ void MatrixPlanner::chooseCluster() {
     sum = std::min(sum, *sumTilesOf(product));
   if (tiles <= units) {
     if (copied < kCacheBound * computed || sum < kLongTiledSum)
-      return;
+      return kNone;
     // Not all clusters of four that could find a place.
     if (clusters(2, 2) <= units / 4 - kClustersWithoutPlace)
-      return take(2, 2);
+      return {2, 2};
     if (clusters(2, 1) <= units / 2)
-      return take(2, 1);
-    return;
+      return {2, 1};
+    return kNone;
   }
   if (sum >= kLongTiledSum && clusters(2, 1) * 2 == tiles)
-    take(2, 1);
+    return {2, 1};
+  return kNone;
 }
 
 /// Whether the next launch's blocks should find a place beside these: where one cluster

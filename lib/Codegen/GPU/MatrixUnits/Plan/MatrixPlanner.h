@@ -79,7 +79,9 @@ private:
   void chooseBlocks();
   void chooseFullRounds(double cycles);
   bool canMulticast() const;
-  void chooseCluster();
+  std::pair<int64_t, int64_t> findCluster();
+  int64_t countBatch() const;
+  SharedSum sharedSumOf(const MatrixProduct &product) const;
   void shareFold(int64_t tiles, int64_t rows);
   std::optional<int64_t> extentOf(unsigned d) const {
     int64_t extent = space.staticExtents[d];

@@ -76,24 +76,46 @@ Splits redfuse::chooseSplits(const SharedFold &fold, const MatrixTarget &target,
   return best;
 }
 
-double redfuse::cyclesOfShared(ArrayRef<SharedSum> sums, int64_t tiles,
-                               int64_t consumers, int64_t split,
-                               int64_t units) {
-  double cycles = kStartCycles, own = 64 * consumers, blocks = tiles * split;
-  // Rows come from memory; columns, which all blocks read, from the cache.
-  double share = kMemoryBytes * std::max(units / blocks, 1.0);
+/// The same where all blocks run at once: few of them have more of each rate, and a tile
+/// of results that several share is exchanged as slowly as the last of them does it.
+static double cyclesAtOnce(ArrayRef<SharedSum> sums, const SharedTiles &shared,
+                           int64_t units) {
+  double own = 64 * shared.consumers, blocks = shared.tiles * shared.split,
+         idle = units / blocks, cycles = kStartCyclesAtOnce;
+  double cache = std::min(kCacheBytes * idle, kMostCacheBytes),
+         memory = std::min(kMemoryBytesAtOnce * idle, kMostMemoryBytes);
   for (const SharedSum &sum : sums) {
     double steps =
-        llvm::divideCeil(llvm::divideCeil(sum.length, kSumTile), split);
+        llvm::divideCeil(llvm::divideCeil(sum.length, kSumTile), shared.split);
     double width = sum.columns;
+    double copied = (own / shared.clusterColumns + width / shared.clusterRows) *
+                    kSumTile * 2;
     cycles +=
-        steps * std::max({(own + width) * kSumTile * 2 / kCacheBytes,
-                          own * kSumTile * 2 / share, consumers * width * 2});
-    if (split > 1)
-      cycles += kCyclesBetween +
-                own * width * 4 * (split - 1) / split / kBytesBetween;
+        std::max({steps * copied / cache, sum.operandBytes / blocks / memory,
+                  steps * shared.consumers * width * 2});
+    if (shared.split > 1)
+      cycles += own * width * 4 * (shared.split - 1) / shared.split /
+                kBytesBetweenAtOnce;
   }
-  cycles *= llvm::divideCeil(tiles * split, units);
-  // Two blocks on some multiprocessors, which the others wait for.
-  return split == 8 && blocks > units * kClusterPlaces ? 2 * cycles : cycles;
+  return cycles;
+}
+
+double redfuse::cyclesOfShared(ArrayRef<SharedSum> sums,
+                               const SharedTiles &shared, int64_t units) {
+  double own = 64 * shared.consumers, blocks = shared.tiles * shared.split;
+  if (blocks <= units) {
+    double cycles = cyclesAtOnce(sums, shared, units);
+    // Two blocks on some multiprocessors, which the others wait for.
+    bool isPlaced = shared.split < 8 || blocks <= units * kClusterPlaces;
+    return isPlaced ? cycles : 2 * cycles;
+  }
+  // Rows come from memory; columns, which all blocks read, from the cache.
+  double cycles = kStartCycles;
+  for (const SharedSum &sum : sums) {
+    double steps = llvm::divideCeil(sum.length, kSumTile), width = sum.columns;
+    cycles += steps * std::max({(own + width) * kSumTile * 2 / kCacheBytes,
+                                own * kSumTile * 2 / kMemoryBytes,
+                                shared.consumers * width * 2});
+  }
+  return cycles * llvm::divideCeil(int64_t(blocks), units);
 }

@@ -34,14 +34,20 @@ struct Splits {
 Splits chooseSplits(const SharedFold &fold, const MatrixTarget &target,
                     int64_t units, int64_t wantedCount, int64_t wantedCluster);
 
-/// The tiled sum of a product, and its columns.
+/// The tiled sum of a product, its columns, and the bytes of its operands.
 struct SharedSum {
   int64_t length, columns;
+  double operandBytes;
 };
-/// Cycles for so many tiles of results, of 64 rows for each of `consumers`, where
-/// clusters of `sum_splits` blocks share the sums of one.
-double cyclesOfShared(llvm::ArrayRef<SharedSum> sums, int64_t tiles,
-                      int64_t consumers, int64_t split, int64_t units);
+/// How the tiles of results are cut and shared: so many of 64 rows for each of
+/// `consumers`, the sums of one by clusters of `split` (`sum_splits`) blocks; or clusters
+/// of several rows and columns of tiles, which copy operands for each other.
+struct SharedTiles {
+  int64_t tiles, consumers, split, clusterRows = 1, clusterColumns = 1;
+};
+/// Cycles for all of them.
+double cyclesOfShared(llvm::ArrayRef<SharedSum> sums, const SharedTiles &shared,
+                      int64_t units);
 
 } // namespace redfuse
 
