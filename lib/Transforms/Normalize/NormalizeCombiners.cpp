@@ -114,6 +114,11 @@ std::optional<std::string> redfuse::declareCombiner(linalg::GenericOp op) {
   return std::nullopt;
 }
 
+void redfuse::refuseCombiner(Operation *op, const Twine &why) {
+  addRefusal(op, "declared combiner", why, kForm);
+  op->removeAttr(kCombiner);
+}
+
 namespace {
 struct NormalizeCombiners
     : redfuse::impl::NormalizeCombinersBase<NormalizeCombiners> {
@@ -122,7 +127,7 @@ struct NormalizeCombiners
       if (!op->hasAttr(redfuse::kCombiner))
         return;
       if (std::optional<std::string> why = redfuse::declareCombiner(op))
-        redfuse::addRefusal(op, "declared combiner", *why, kForm);
+        redfuse::refuseCombiner(op, *why);
       op->removeAttr(redfuse::kCombiner);
     });
   }

@@ -48,6 +48,8 @@ inline mlir::Value inlineRegion(mlir::OpBuilder &b, mlir::Region &region,
 /// Puts redfuse.combine into the body of `op`, as its attribute kCombiner says, or tells why
 /// not.
 std::optional<std::string> declareCombiner(mlir::linalg::GenericOp op);
+/// Notes why it does not say how `op` combines, and takes it off.
+void refuseCombiner(mlir::Operation *op, const llvm::Twine &why);
 
 /// Whether `tensor` holds the position along `dimension` at every point.
 bool holdsPositions(mlir::Value tensor, int64_t dimension);

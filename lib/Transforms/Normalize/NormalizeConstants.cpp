@@ -21,8 +21,10 @@ Value getSplatScalar(OpBuilder &builder, Location loc, Value tensor) {
   if (matchPattern(tensor, m_Constant(&elements))) {
     if (!elements.isSplat())
       return {};
-    auto scalar = elements.getSplatValue<TypedAttr>();
-    if (!arith::ConstantOp::isBuildableWith(scalar, scalar.getType()))
+    // Of complex numbers it is an array.
+    auto scalar = dyn_cast<TypedAttr>(elements.getSplatValue<Attribute>());
+    if (!scalar ||
+        !arith::ConstantOp::isBuildableWith(scalar, scalar.getType()))
       return {};
     return arith::ConstantOp::create(builder, loc, scalar);
   }

@@ -47,8 +47,15 @@ struct ScanToGeneric : OpRewritePattern<ScanOp> {
       return rewriter.notifyMatchFailure(op, "not one input and two outputs");
     std::optional<Reducer> reducer = getReducer(op);
     auto declared = op->getAttrOfType<DictionaryAttr>(redfuse::kCombiner);
+    // Without the attribute the scan stays.
+    auto refuse = [&](const Twine &why) {
+      rewriter.modifyOpInPlace(op, [&] { redfuse::refuseCombiner(op, why); });
+      return success();
+    };
     if (!reducer && !declared)
-      return rewriter.notifyMatchFailure(op, "not a known reducer");
+      return op->hasAttr(redfuse::kCombiner)
+                 ? refuse("the attribute is no dictionary")
+                 : rewriter.notifyMatchFailure(op, "not a known reducer");
     Value input = op.getInputs().front();
     auto type = cast<RankedTensorType>(input.getType());
     auto running = cast<RankedTensorType>(op.getOutputs()[0].getType());
@@ -60,7 +67,8 @@ struct ScanToGeneric : OpRewritePattern<ScanOp> {
                              ? redfuse::getReducerIdentity(*reducer, element)
                              : getDeclaredIdentity(declared);
     if (!identity || identity.getType() != element)
-      return rewriter.notifyMatchFailure(op, "no identity");
+      return declared ? refuse("no 'identity' of the elements' type")
+                      : rewriter.notifyMatchFailure(op, "no identity");
     // A row of no elements leaves its destination as it is.
     if (!op->getResult(1).use_empty() &&
         (type.isDynamicDim(along) || type.getDimSize(along) == 0))
@@ -102,9 +110,9 @@ struct ScanToGeneric : OpRewritePattern<ScanOp> {
         });
     if (!reducer) {
       generic->setAttr(redfuse::kCombiner, declared);
-      if (redfuse::declareCombiner(generic)) {
+      if (std::optional<std::string> why = redfuse::declareCombiner(generic)) {
         rewriter.eraseOp(generic);
-        return rewriter.notifyMatchFailure(op, "not combined of two elements");
+        return refuse(*why);
       }
       generic->removeAttr(redfuse::kCombiner);
     }

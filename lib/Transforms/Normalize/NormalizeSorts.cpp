@@ -159,15 +159,6 @@ struct SortToTopk : OpRewritePattern<SortOp> {
     if (!k)
       return rewriter.notifyMatchFailure(sort, "unused");
 
-    // The slices may want a k that is computed after the sort.
-    Operation *first = nullptr;
-    for (auto &slices : heads)
-      for (tensor::ExtractSliceOp slice : slices)
-        if (!first || (slice->getBlock() == first->getBlock() &&
-                       slice->isBeforeInBlock(first)))
-          first = slice;
-    rewriter.setInsertionPoint(first);
-
     Location loc = sort.getLoc();
     Value values = sort.getOutputs()[0];
     SmallVector<Value> inputs{values};
@@ -182,7 +173,7 @@ struct SortToTopk : OpRewritePattern<SortOp> {
     }
     SmallVector<OpFoldResult> sizes =
         tensor::getMixedSizes(rewriter, loc, values);
-    sizes[dimension] = k;
+    sizes[dimension] = rewriter.getIndexAttr(*getConstantIntValue(k));
     Type valueType = getElementTypeOrSelf(values.getType());
     Value outValues = tensor::EmptyOp::create(rewriter, loc, sizes, valueType);
     Value outIndices = tensor::EmptyOp::create(rewriter, loc, sizes, indexType);

@@ -109,3 +109,32 @@ func.func @inside(%x: tensor<3x7xf32>, %f: tensor<3xf32>, %p: tensor<3x7xf32>) -
   } -> tensor<3x7xf32>
   return %t, %r#0 : tensor<3x7xf32>, tensor<3xf32>
 }
+
+// A combiner that needs more than two elements is refused by name, and the scan stays.
+// CHECK-LABEL: func.func @declared
+// CHECK-SAME: redfuse.refused = [{condition = "declared combiner", detail = "result 0 is not combined of accumulators and inputs alone
+// CHECK: tm_tensor.scan
+// CHECK-NOT: {redfuse.combiner
+func.func @declared(%x: tensor<5x7xf32>, %out: tensor<5x7xf32>, %last: tensor<5xf32>, %w: f32) -> tensor<5x7xf32> {
+  %r:2 = tm_tensor.scan dimension(1) inclusive(true) {redfuse.combiner = {identity = [1.0 : f32]}}
+      ins(%x : tensor<5x7xf32>) outs(%out, %last : tensor<5x7xf32>, tensor<5xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.mulf %a, %b : f32
+    %n = arith.mulf %m, %w : f32
+    tm_tensor.yield %n : f32
+  } -> tensor<5x7xf32>, tensor<5xf32>
+  return %r#0 : tensor<5x7xf32>
+}
+
+// CHECK-LABEL: func.func @no_dictionary
+// CHECK-SAME: detail = "the attribute is no dictionary"
+func.func @no_dictionary(%x: tensor<5x7xf32>, %out: tensor<5x7xf32>, %last: tensor<5xf32>, %w: f32) -> tensor<5x7xf32> {
+  %r:2 = tm_tensor.scan dimension(1) inclusive(true) {redfuse.combiner = 3 : i32}
+      ins(%x : tensor<5x7xf32>) outs(%out, %last : tensor<5x7xf32>, tensor<5xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.mulf %a, %b : f32
+    %n = arith.mulf %m, %w : f32
+    tm_tensor.yield %n : f32
+  } -> tensor<5x7xf32>, tensor<5xf32>
+  return %r#0 : tensor<5x7xf32>
+}

@@ -84,3 +84,25 @@ func.func @sorts(%x: tensor<9xf32>, %i: tensor<9xi32>) -> (tensor<9xf32>, tensor
   %w = tensor.extract_slice %u#0[0] [3] [1] : tensor<9xf32> to tensor<3xf32>
   return %s, %v, %w : tensor<9xf32>, tensor<3xf32>, tensor<3xf32>
 }
+
+// The selection is where the sort was: what is taken of it may be in several blocks, or in a loop.
+// CHECK-LABEL: func.func @blocks
+// CHECK: tm_tensor.topk
+// CHECK: scf.if
+// CHECK-NOT: tensor.extract_slice
+func.func @blocks(%x: tensor<9xf32>, %c: i1) -> tensor<3xf32> {
+  %s = tm_tensor.sort dimension(0) outs(%x : tensor<9xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %o = arith.cmpf oge, %a, %b : f32
+    tm_tensor.yield %o : i1
+  } -> tensor<9xf32>
+  %r = scf.if %c -> tensor<3xf32> {
+    %u = tensor.extract_slice %s[0] [3] [1] : tensor<9xf32> to tensor<3xf32>
+    scf.yield %u : tensor<3xf32>
+  } else {
+    %u = tensor.extract_slice %s[0] [3] [1] : tensor<9xf32> to tensor<3xf32>
+    %n = math.exp %u : tensor<3xf32>
+    scf.yield %n : tensor<3xf32>
+  }
+  return %r : tensor<3xf32>
+}
