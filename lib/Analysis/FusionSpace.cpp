@@ -73,6 +73,8 @@ private:
   bool mergeTwo(unsigned i, unsigned j);
   Value representative(Value tensor);
   bool mergeAccesses(bool allowMixed);
+  bool isEverywhere(const Instance &instance);
+  LogicalResult checkAssertions();
   LogicalResult checkInstances();
   void finish();
 
@@ -489,7 +491,42 @@ static std::string describeReadAt(ArrayRef<AffineExpr> index) {
 /// it keeps may be read at any index of other dims, as a window reads a
 /// convolution or a label its class: it is then computed at each. A scan, and what else lives along a
 /// dim of its own, needs all its dims.
+/// Whether an instance is at all places of its op, as far as extents are known.
+bool FusionSolver::isEverywhere(const Instance &instance) {
+  llvm::SmallDenseSet<unsigned, 8> own;
+  return llvm::all_of(
+      llvm::zip_equal(instance.dims, getStaticExtents(instance.op)),
+      [&](auto pair) {
+        auto [expr, extent] = pair;
+        auto v = dyn_cast<AffineDimExpr>(canonical(expr, variableParents));
+        return v && s.variables[v.getPosition()].extent == extent &&
+               own.insert(v.getPosition()).second;
+      });
+}
+
+/// What an op asserts of its elements is to fail wherever it does not hold, also of an
+/// element that nobody reads: it has to be computed everywhere.
+LogicalResult FusionSolver::checkAssertions() {
+  for (CascadeOp op : ops) {
+    ArrayRef<unsigned> instances = instancesOf[op];
+    if (instances.empty() ||
+        op.getBody().front().getOps<cf::AssertOp>().empty() ||
+        llvm::any_of(instances,
+                     [&](unsigned i) { return isEverywhere(s.instances[i]); }))
+      continue;
+    why = {op, "assertion",
+           "its elements are checked, but only some of them read, at " +
+               describeReadAt(canonical(s.instances[instances.front()].dims,
+                                        variableParents)),
+           "keep it in a kernel of its own"};
+    return failure();
+  }
+  return success();
+}
+
 LogicalResult FusionSolver::checkInstances() {
+  if (failed(checkAssertions()))
+    return failure();
   for (auto [i, instance] : llvm::enumerate(s.instances)) {
     if (findInstance(i) != i)
       continue;

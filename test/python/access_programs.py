@@ -747,3 +747,30 @@ case("scatter", SCATTER, [((XY[:1], numbers(2).reshape(1, 1), 0 * XY),
     [*((XY[:1], numbers(i).reshape(1, 1), XY) for i in (-1, 5, *FAR)),
      (XY[:2], numbers(2).reshape(1, 1), XY), (XY[:1], numbers(2).reshape(1, 1), XY[:, :6].copy()),
      (XY[:1], numbers(0).reshape(1, 1), XY[:0])], match="outside|position|fit")
+
+# A table of elements that are read at computed places: all of them are looked up, whichever is read.
+case(
+    "some_of_a_table",
+    """(%x: tensor<40xf32>, %places: tensor<4xi64>, %which: tensor<2xi64>) -> tensor<2xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %table = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%places : tensor<4xi64>) outs(%e : tensor<4xf32>) {
+  ^bb0(%p: i64, %o: f32):
+    %at = arith.index_cast %p : i64 to index
+    %v = tensor.extract %x[%at] : tensor<40xf32>
+    linalg.yield %v : f32
+  } -> tensor<4xf32>
+  %f = tensor.empty() : tensor<2xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%which : tensor<2xi64>) outs(%f : tensor<2xf32>) {
+  ^bb0(%w: i64, %o: f32):
+    %at = arith.index_cast %w : i64 to index
+    %v = tensor.extract %table[%at] : tensor<4xf32>
+    linalg.yield %v : f32
+  } -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}""",
+    [((X, numbers(3, 39, 0, 7), numbers(3, 1)), X[[7, 39]])],
+    [(X, numbers(40, 39, 0, 7), numbers(3, 1)), (X, numbers(3, 39, -1, 7), numbers(3, 1)),
+     (X, numbers(3, 39, 0, 7), numbers(4, 1))],
+)
