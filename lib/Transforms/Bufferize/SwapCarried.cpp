@@ -8,6 +8,8 @@
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -136,6 +138,30 @@ static scf::ForOp swap(IRRewriter &rewriter, scf::ForOp loop, Carried carried) {
   return wider;
 }
 
+/// Whether an assertion may end the round before `op` is reached.
+static bool mayStopBefore(Operation *op) {
+  for (Operation &before :
+       llvm::make_range(op->getBlock()->begin(), Block::iterator(op)))
+    if (before.walk([](cf::AssertOp) { return WalkResult::interrupt(); })
+            .wasInterrupted())
+      return true;
+  return false;
+}
+
+/// Gives a buffer in front of a loop no elements where the loop has no rounds.
+static void allocateForRounds(memref::AllocOp buffer, scf::ForOp loop) {
+  if (buffer.getDynamicSizes().empty())
+    return;
+  OpBuilder b(buffer);
+  Location loc = buffer.getLoc();
+  Value runs =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                            loop.getLowerBound(), loop.getUpperBound());
+  Value none = arith::ConstantIndexOp::create(b, loc, 0);
+  for (OpOperand &size : buffer.getDynamicSizesMutable())
+    size.set(arith::SelectOp::create(b, loc, runs, size.get(), none));
+}
+
 /// Buffers that a round allocates and frees, of extents that are known in front of
 /// the loop.
 static void hoistBuffers(scf::ForOp loop) {
@@ -151,7 +177,11 @@ static void hoistBuffers(scf::ForOp loop) {
         });
     if (frees.size() != 1 || frees.front()->getBlock() != loop.getBody())
       continue;
+    // A round may stop before it allocates, or no round be: then extents may be any.
+    if (!buffer.getDynamicSizes().empty() && mayStopBefore(buffer))
+      continue;
     buffer->moveBefore(loop);
+    allocateForRounds(buffer, loop);
     frees.front()->moveAfter(loop);
   }
 }

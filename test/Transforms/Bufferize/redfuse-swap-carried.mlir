@@ -1,4 +1,4 @@
-// RUN: redfuse-opt %s -redfuse-swap-carried | FileCheck %s
+// RUN: redfuse-opt %s -redfuse-swap-carried -split-input-file | FileCheck %s
 
 redfuse.kernel @k attributes {num_inputs = 1 : i64} {
 ^bb0(%x: tensor<4xf32>, %o: tensor<4xf32>):
@@ -121,5 +121,52 @@ func.func @left(%x: memref<4xf32>, %y: memref<4xf32>, %n: index) {
   memref.store %z, %y[%c0] : memref<4xf32>
   memref.dealloc %a : memref<4xf32>
   memref.dealloc %c : memref<4xf32>
+  return
+}
+
+// -----
+
+// Of an open extent, it has no elements where the loop has no rounds: the extent may be any then.
+// CHECK-LABEL: func.func @open_extent
+// CHECK-SAME: %[[N:[^:]+]]: index, %[[M:[^:]+]]: index
+// CHECK: %[[RUNS:.*]] = arith.cmpi slt, %{{.*}}, %[[N]] : index
+// CHECK: %[[SIZE:.*]] = arith.select %[[RUNS]], %[[M]], %{{.*}} : index
+// CHECK: memref.alloc(%[[SIZE]])
+// CHECK: scf.for
+redfuse.kernel @k attributes {num_inputs = 0 : i64} {
+^bb0(%o: tensor<?xf32>):
+  redfuse.yield %o : tensor<?xf32>
+}
+func.func @open_extent(%n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %b = memref.alloc(%m) : memref<?xf32>
+    redfuse.launch @k outs(%b : memref<?xf32>)
+    memref.dealloc %b : memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+// A round that may stop before it allocates does so itself.
+// CHECK-LABEL: func.func @stops
+// CHECK: scf.for
+// CHECK: cf.assert
+// CHECK: memref.alloc
+redfuse.kernel @k attributes {num_inputs = 0 : i64} {
+^bb0(%o: tensor<?xf32>):
+  redfuse.yield %o : tensor<?xf32>
+}
+func.func @stops(%n: index, %m: index, %valid: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    cf.assert %valid, "negative extent"
+    %b = memref.alloc(%m) : memref<?xf32>
+    redfuse.launch @k outs(%b : memref<?xf32>)
+    memref.dealloc %b : memref<?xf32>
+  }
   return
 }

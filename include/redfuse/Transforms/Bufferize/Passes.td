@@ -274,7 +274,9 @@ def SwapCarried : Pass<"redfuse-swap-carried", "mlir::ModuleOp"> {
   let description = [{
     Where the rounds of a loop make a state in a buffer of its own, and copy it to the
     one that the next round reads, the loop carries both and yields them the other way
-    round. A buffer that a round allocates and frees is allocated in front of the loop.
+    round. A buffer that a round allocates and frees is allocated in front of the loop:
+    with no elements if its extents are open and the loop has no rounds, and not where
+    an assertion may end the round before.
 
     ```mlir
     redfuse.kernel @k attributes {num_inputs = 1 : i64} {
@@ -324,7 +326,7 @@ def SwapCarried : Pass<"redfuse-swap-carried", "mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
-                           "redfuse::RedfuseDialect"];
+                           "mlir::arith::ArithDialect", "redfuse::RedfuseDialect"];
 }
 
 def FullRankSlices : Pass<"redfuse-full-rank-slices", "mlir::func::FuncOp"> {
