@@ -181,7 +181,7 @@ inline constexpr double kBytesBetween = 11;
 /// multiprocessor reads at most where others are idle (of the L2 cache, of memory), and of
 /// memory where none is; bytes that one of a cluster gets of the others. Fitted to 23
 /// products of 8 to 512 rows with four splits and two heights of tiles each, on an H200
-/// with a cold cache: what it chooses takes 1.014 of the best, at worst 1.17.
+/// with a cold cache: what it chooses takes 1.01 of the best, at worst 1.17.
 inline constexpr double kStartCyclesAtOnce = 1700, kMostCacheBytes = 50,
                         kMostMemoryBytes = 29.5, kMemoryBytesAtOnce = 15.5,
                         kBytesBetweenAtOnce = 3.5;
