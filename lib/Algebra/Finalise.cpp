@@ -158,10 +158,14 @@ Value Rewriter::choiceValue(BodyBuilder &bb, ReduceOp reduce,
       same->second = bb.add(same->second, v);
   }
   for (auto [inner, v] : sums) {
-    if (!inner.empty())
-      v = ReduceOp::create(bb.b, loc, Reducer::Add, ValueRange{v}, inner,
-                           reduce.getInto())
+    if (!inner.empty()) {
+      // What other terms have along these dims is no part of this sum.
+      auto into = llvm::filter_to_vector(reduce.getInto(), [&](int64_t d) {
+        return !llvm::is_contained(inner, d);
+      });
+      v = ReduceOp::create(bb.b, loc, Reducer::Add, ValueRange{v}, inner, into)
               .getResult(0);
+    }
     result = result ? bb.add(result, v) : v;
   }
   if (!result)

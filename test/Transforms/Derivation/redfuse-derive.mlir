@@ -270,3 +270,25 @@ func.func @same_for_all(%x: tensor<2x4xi8>, %scale: f32, %init: tensor<2x3xf32>)
   } -> tensor<2x3xf32>
   return %r : tensor<2x3xf32>
 }
+
+// A sum over channels is exchanged with that over positions: what is exchanged is a sum into what is left of the
+// dims of the other terms, which have channels.
+// CHECK-LABEL: func.func @exchanged
+// CHECK: redfuse.fold
+// CHECK: redfuse.finalize
+// CHECK: redfuse.reduce add %{{.+}} over [1] into [0] : f32
+#ncs = affine_map<(n, c, s) -> (n, c, s)>
+#nc = affine_map<(n, c, s) -> (n, c)>
+func.func @exchanged(%x: tensor<3x6x35xf32>, %init: tensor<3x6xf32>) -> tensor<3x6xf32> {
+  %r = redfuse.cascade {indexing_maps = [#ncs, #nc], schedule = #redfuse.schedule<stream, grid = [0], tiles = [1, 0, 8], stream = [2]>}
+      ins(%x : tensor<3x6x35xf32>) outs(%init : tensor<3x6xf32>) {
+  ^bb0(%a: f32):
+    %m = redfuse.reduce add %a over [2] into [0, 1] : f32
+    %y = arith.mulf %a, %m : f32
+    %s = redfuse.reduce add %y over [1] into [0, 2] : f32
+    %z = arith.subf %y, %s : f32
+    %t = redfuse.reduce add %z over [2] into [0, 1] : f32
+    redfuse.yield %t : f32
+  } -> tensor<3x6xf32>
+  return %r : tensor<3x6xf32>
+}
