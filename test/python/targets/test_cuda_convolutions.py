@@ -87,7 +87,7 @@ BOXES = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", BOXES)
 def test_boxes(name: str) -> None:
     program = BOXES[name]
