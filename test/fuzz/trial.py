@@ -208,8 +208,8 @@ class Trial:
     def is_known(self, wrong: Wrong, data: list[np.ndarray]) -> bool:
         """The limit that docs/design/algebra.md names: in a matrix product of sums or differences
         these are added up term by term, which makes NaN of infinite data where the source has an
-        infinity, and an infinity where it has NaN."""
-        if np.isfinite(wrong.got) or all(np.isfinite(a.astype(float)).all() for a in data):
+        infinity."""
+        if not np.isnan(wrong.got) or all(np.isfinite(a.astype(float)).all() for a in data):
             return False
         # What is derived does not depend on the schedule; a stream says by which rules.
         return any(

@@ -154,9 +154,10 @@ static void allocateForRounds(memref::AllocOp buffer, scf::ForOp loop) {
     return;
   OpBuilder b(buffer);
   Location loc = buffer.getLoc();
-  Value runs =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                            loop.getLowerBound(), loop.getUpperBound());
+  auto less = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult
+                                    : arith::CmpIPredicate::slt;
+  Value runs = arith::CmpIOp::create(b, loc, less, loop.getLowerBound(),
+                                     loop.getUpperBound());
   Value none = arith::ConstantIndexOp::create(b, loc, 0);
   for (OpOperand &size : buffer.getDynamicSizesMutable())
     size.set(arith::SelectOp::create(b, loc, runs, size.get(), none));

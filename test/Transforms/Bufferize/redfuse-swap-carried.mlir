@@ -170,3 +170,26 @@ func.func @stops(%n: index, %m: index, %valid: i1) {
   }
   return
 }
+
+// -----
+
+// Bounds without a sign are compared as the loop compares them.
+// CHECK-LABEL: func.func @unsigned
+// CHECK: %[[RUNS:.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : index
+// CHECK: arith.select %[[RUNS]]
+// CHECK: memref.alloc(
+// CHECK: scf.for unsigned
+redfuse.kernel @k attributes {num_inputs = 0 : i64} {
+^bb0(%o: tensor<?xf32>):
+  redfuse.yield %o : tensor<?xf32>
+}
+func.func @unsigned(%n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for unsigned %i = %c0 to %n step %c1 {
+    %b = memref.alloc(%m) : memref<?xf32>
+    redfuse.launch @k outs(%b : memref<?xf32>)
+    memref.dealloc %b : memref<?xf32>
+  }
+  return
+}
