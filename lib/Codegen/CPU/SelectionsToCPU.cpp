@@ -299,8 +299,8 @@ void RowSelection::build() {
   SmallVector<Type> types(2, b.getIndexType());
   llvm::append_range(types, op->getOperandTypes());
   auto func = func::FuncOp::create(b, name, b.getFunctionType(types, {}));
-  symbols.insert(
-      func); // Another name if a function of the user's has this one.
+  // Another name if a function of the user's has this one.
+  symbols.insert(func);
   func.setPrivate();
   Block *entry = func.addEntryBlock();
   b.setInsertionPointToStart(entry);

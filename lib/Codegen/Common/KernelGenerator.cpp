@@ -497,9 +497,11 @@ FailureOr<SmallVector<KernelLaunch>> redfuse::findLaunches(ModuleOp module) {
       return failure();
     std::string name = kernel.getSymName().str();
     // Not that of another function's kernel: @f_0 has one that is called f_0_1, too.
-    for (size_t i = own.size();
-         i && (names.contains(name) || symbols.lookup(name)); ++i)
-      name = (kernel.getSymName() + "_" + Twine(i)).str();
+    auto isTaken = [&](StringRef other) {
+      return names.contains(other) || symbols.lookup(other);
+    };
+    if (unsigned number = own.size())
+      name = SymbolTable::generateSymbolName<64>(name, isTaken, number).str();
     names.insert(name);
     own.push_back(launches.size());
     launches.push_back(

@@ -17,11 +17,7 @@ func.func @NAME(%x: tensor<8x512xf32>, %y: tensor<8x512xf32>) -> (tensor<8x512xf
   %z = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8xf32>
   %f = linalg.fill ins(%z : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
-  %r = linalg.reduce ins(%y : tensor<8x512xf32>) outs(%f : tensor<8xf32>) dimensions = [1]
-    (%a: f32, %acc: f32) {
-      %q = arith.addf %acc, %a : f32
-      linalg.yield %q : f32
-    }
+  %r = linalg.reduce { arith.addf } ins(%y : tensor<8x512xf32>) outs(%f : tensor<8xf32>) dimensions = [1]
   return %s, %r : tensor<8x512xf32>, tensor<8xf32>
 }"""
 # A sum in a kernel, and rows that the host writes: on a GPU a kernel of its own.
@@ -30,11 +26,7 @@ func.func @NAME(%x: tensor<64x64xf32>, %v: tensor<32xf32>, %i: index) -> (tensor
   %z = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<64xf32>
   %f = linalg.fill ins(%z : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
-  %r = linalg.reduce ins(%x : tensor<64x64xf32>) outs(%f : tensor<64xf32>) dimensions = [1]
-    (%a: f32, %acc: f32) {
-      %q = arith.addf %acc, %a : f32
-      linalg.yield %q : f32
-    }
+  %r = linalg.reduce { arith.addf } ins(%x : tensor<64x64xf32>) outs(%f : tensor<64xf32>) dimensions = [1]
   %g = tensor.insert_slice %v into %f[%i] [32] [1] : tensor<32xf32> into tensor<64xf32>
   return %r, %g : tensor<64xf32>, tensor<64xf32>
 }"""

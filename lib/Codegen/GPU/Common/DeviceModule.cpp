@@ -19,8 +19,8 @@ std::string redfuse::makeKernelName(gpu::GPUModuleOp device, StringRef base) {
   auto isTaken = [&](StringRef name) {
     return device.lookupSymbol(name) || module.lookupSymbol(name);
   };
-  std::string name = base.str();
-  for (unsigned i = 0; isTaken(name); ++i)
-    name = (base + "_" + Twine(i)).str();
-  return name;
+  if (!isTaken(base))
+    return base.str();
+  unsigned first = 0;
+  return SymbolTable::generateSymbolName<64>(base, isTaken, first).str().str();
 }
