@@ -487,10 +487,6 @@ static std::string describeReadAt(ArrayRef<AffineExpr> index) {
   return text;
 }
 
-/// A reduction is inlined where what it runs over are plain dims of its own; what
-/// it keeps may be read at any index of other dims, as a window reads a
-/// convolution or a label its class: it is then computed at each. A scan, and what else lives along a
-/// dim of its own, needs all its dims.
 /// Whether an instance is at all places of its op, as far as extents are known.
 bool FusionSolver::isEverywhere(const Instance &instance) {
   llvm::SmallDenseSet<unsigned, 8> own;
@@ -524,6 +520,10 @@ LogicalResult FusionSolver::checkAssertions() {
   return success();
 }
 
+/// A reduction is inlined where what it runs over are plain dims of its own; what
+/// it keeps may be read at any index of other dims, as a window reads a
+/// convolution or a label its class: it is then computed at each. A scan, and what else lives along a
+/// dim of its own, needs all its dims.
 LogicalResult FusionSolver::checkInstances() {
   if (failed(checkAssertions()))
     return failure();

@@ -128,7 +128,8 @@ struct NormalizeCombiners
         return;
       if (std::optional<std::string> why = redfuse::declareCombiner(op))
         redfuse::refuseCombiner(op, *why);
-      op->removeAttr(redfuse::kCombiner);
+      else
+        op->removeAttr(redfuse::kCombiner);
     });
   }
 };

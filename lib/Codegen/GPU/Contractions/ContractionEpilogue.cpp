@@ -1,9 +1,10 @@
 //===- ContractionEpilogue.cpp - what is made of the sums of a tile -------===//
 //
 // The lanes of a warpgroup have sums that are not neighbours in memory as results, and
-// those of a warp often so: rows of odd length have no vectors. So they leave them in the stages of the mainloop, which are free then, and each thread takes
-// up neighbours, of which those of a warp follow each other in memory: what the epilogue
-// reads and stores are whole sectors, wherever rows of results begin.
+// those of a warp often so: rows of odd length have no vectors. So they leave them in
+// the stages of the mainloop, which are free then, and each thread takes up neighbours, of
+// which those of a warp follow each other in memory: what the epilogue reads and stores
+// are whole sectors, wherever rows of results begin.
 //
 //===----------------------------------------------------------------------===//
 #include "ContractionEpilogue.h"

@@ -76,7 +76,7 @@ Splits redfuse::chooseSplits(const SharedFold &fold, const MatrixTarget &target,
   return best;
 }
 
-/// The same where all blocks run at once: few of them have more of each rate, and a tile
+/// cyclesOfShared where all blocks run at once: few of them have more of each rate, and a tile
 /// of results that several share is exchanged as slowly as the last of them does it.
 static double cyclesAtOnce(ArrayRef<SharedSum> sums, const SharedTiles &shared,
                            int64_t units) {
