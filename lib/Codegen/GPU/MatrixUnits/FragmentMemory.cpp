@@ -54,11 +54,10 @@ Fragment FragmentMemory::load(Value memref, AffineMap map, Fragment result) {
       SmallVector<Value> positions =
           place.positionsAt(result, i, /*isClamped=*/false);
       Value &column = positions[result.dim];
-      if (place.isRagged(result.dim)) {
-        Value last = arith::SubIOp::create(b, loc, place.extents[result.dim],
-                                           place.index(2));
-        column = arith::MinSIOp::create(b, loc, column, last);
-      }
+      // The last pair of the memory, whose rows may be longer than the dim by one.
+      if (place.isRagged(result.dim))
+        column = arith::MinSIOp::create(
+            b, loc, column, place.index(type.getShape().back() - 2));
       if (place.isRagged(plan.m) && result.kind == Kind::Matrix)
         positions[plan.m] = place.positionsAt(result, i, true)[plan.m];
       Value both = vector::LoadOp::create(
