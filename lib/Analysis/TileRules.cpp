@@ -5,7 +5,7 @@
 #include "redfuse/Dialect/Tile/IR/Tile.h"
 
 using namespace mlir;
-using namespace redfuse::tile;
+namespace tile = redfuse::tile;
 
 namespace {
 
@@ -120,15 +120,15 @@ public:
 private:
   /// The number of the stage that a tile or a barrier is of.
   static Value stageOf(Value v) {
-    if (auto stage = v.getDefiningOp<StageOp>())
+    if (auto stage = v.getDefiningOp<tile::StageOp>())
       return stage.getStage();
-    if (auto empty = v.getDefiningOp<EmptyOp>())
+    if (auto empty = v.getDefiningOp<tile::EmptyOp>())
       return empty.getStage();
     return {};
   }
 
   LogicalResult check(Operation &op, TileState &state) {
-    if (auto product = dyn_cast<MultiplyOp>(op)) {
+    if (auto product = dyn_cast<tile::MultiplyOp>(op)) {
       RunningProduct made;
       made.op = &op;
       made.stages.add(stageOf(product.getRight()));
@@ -137,9 +137,9 @@ private:
       state.running.push_back(made);
       return success();
     }
-    if (auto wait = dyn_cast<WaitProductsOp>(op))
+    if (auto wait = dyn_cast<tile::WaitProductsOp>(op))
       return checkWait(wait, state);
-    if (auto read = dyn_cast<ReadOperandOp>(op)) {
+    if (auto read = dyn_cast<tile::ReadOperandOp>(op)) {
       UnsettledRead made;
       made.op = &op;
       made.stage.add(stageOf(read.getTile()));
@@ -147,14 +147,14 @@ private:
       state.unsettled.push_back(made);
       return success();
     }
-    if (auto settle = dyn_cast<SettleOp>(op)) {
+    if (auto settle = dyn_cast<tile::SettleOp>(op)) {
       llvm::erase_if(state.unsettled, [&](const UnsettledRead &read) {
         return llvm::any_of(settle.getValues(),
                             [&](Value v) { return read.operand.contains(v); });
       });
       return success();
     }
-    if (auto arrival = dyn_cast<ArriveOp>(op))
+    if (auto arrival = dyn_cast<tile::ArriveOp>(op))
       return checkArrival(arrival, state);
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return checkFor(loop, state);
@@ -172,7 +172,7 @@ private:
     return success();
   }
 
-  LogicalResult checkWait(WaitProductsOp wait, TileState &state) {
+  LogicalResult checkWait(tile::WaitProductsOp wait, TileState &state) {
     size_t pending = std::min<size_t>(wait.getPending(), state.running.size());
     auto rest = llvm::drop_begin(state.running, state.running.size() - pending);
     for (const RunningProduct &product : rest)
@@ -190,8 +190,8 @@ private:
     return success();
   }
 
-  LogicalResult checkArrival(ArriveOp arrival, TileState &state) {
-    auto empty = arrival.getBarrier().getDefiningOp<EmptyOp>();
+  LogicalResult checkArrival(tile::ArriveOp arrival, TileState &state) {
+    auto empty = arrival.getBarrier().getDefiningOp<tile::EmptyOp>();
     if (!empty)
       return success();
     for (const RunningProduct &product : state.running)

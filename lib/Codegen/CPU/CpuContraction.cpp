@@ -29,7 +29,7 @@ static TileSize chooseTile(unsigned lanes, unsigned elementBits, bool hasRows) {
   unsigned perVector = std::max(1u, elementBits / 32);
   if (!hasRows)
     return {1, std::max(1u, kRegistersOfOneRow / perVector)};
-  ContractionTile tile = lanes >= kWideLanes ? kWideTile : kNarrowTile;
+  AccumulatorTile tile = lanes >= kWideLanes ? kWideTile : kNarrowTile;
   return {tile.rows, std::max(1u, tile.registers / tile.rows / perVector)};
 }
 

@@ -38,10 +38,10 @@ inline constexpr unsigned kWideLanes = 16;
 /// A contraction's tile of accumulators: how many vector registers it takes, and how
 /// many rows share them; the rest is for operands. Without rows, registers of the one
 /// row there is.
-struct ContractionTile {
+struct AccumulatorTile {
   unsigned registers, rows;
 };
-inline constexpr ContractionTile kWideTile = {24, 8}, kNarrowTile = {12, 4};
+inline constexpr AccumulatorTile kWideTile = {24, 8}, kNarrowTile = {12, 4};
 inline constexpr unsigned kRegistersOfOneRow = 8;
 /// Tiles of columns up to which the tile is narrowed to divide them evenly.
 inline constexpr int64_t kEvenTiles = 4;

@@ -15,7 +15,7 @@ static bool isBooleanMemRef(Type type) {
 
 /// The same memory as bytes. Both types have the same descriptor, so the cast
 /// disappears in the conversion to LLVM.
-static Value asBytes(OpBuilder &b, Location loc, Value memref) {
+static Value viewAsBytes(OpBuilder &b, Location loc, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   auto bytes = MemRefType::Builder(type).setElementType(b.getI8Type());
   return UnrealizedConversionCastOp::create(b, loc, MemRefType(bytes), memref)
@@ -46,7 +46,7 @@ struct BooleanMemory : OpRewritePattern<Op> {
     if (!isBooleanMemRef(base.get().getType()))
       return rewriter.notifyMatchFailure(op, "not a memref of i1");
     Location loc = op.getLoc();
-    Value bytes = asBytes(rewriter, loc, base.get());
+    Value bytes = viewAsBytes(rewriter, loc, base.get());
     OpOperand *data = dataOperand(op);
     Value wide = data ? widen(rewriter, loc, data->get()) : Value();
     if (op->getNumResults() == 0) {

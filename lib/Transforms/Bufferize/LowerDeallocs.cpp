@@ -20,9 +20,9 @@ namespace {
 
 /// Which buffers a value may be: allocations, and (as no value) arguments of
 /// functions, which may be one buffer.
-class Origins {
+class BufferOrigins {
 public:
-  explicit Origins(Operation *op) : flow(op) {}
+  explicit BufferOrigins(Operation *op) : flow(op) {}
 
   /// None if it may be others, too.
   std::optional<DenseSet<Value>> of(Value memref) const {
@@ -51,7 +51,7 @@ private:
 class Rivals {
 public:
   /// The places of those that `memref` may be, in order; it is the next of the list.
-  SmallVector<size_t> add(const Origins &origins, Value memref) {
+  SmallVector<size_t> add(const BufferOrigins &origins, Value memref) {
     size_t place = count++;
     std::optional<DenseSet<Value>> own = origins.of(memref);
     SmallVector<size_t> found;
@@ -77,10 +77,10 @@ private:
 };
 
 struct CompareAndFree : OpRewritePattern<bufferization::DeallocOp> {
-  CompareAndFree(MLIRContext *context, const Origins &origins)
+  CompareAndFree(MLIRContext *context, const BufferOrigins &origins)
       : OpRewritePattern(context), origins(origins) {}
 
-  const Origins &origins;
+  const BufferOrigins &origins;
 
   LogicalResult matchAndRewrite(bufferization::DeallocOp op,
                                 PatternRewriter &rewriter) const override {
@@ -150,7 +150,7 @@ struct CompareAndFree : OpRewritePattern<bufferization::DeallocOp> {
 
 struct LowerDeallocs : redfuse::impl::LowerDeallocsBase<LowerDeallocs> {
   void runOnOperation() override {
-    Origins origins(getOperation());
+    BufferOrigins origins(getOperation());
     RewritePatternSet patterns(&getContext());
     patterns.add<CompareAndFree>(&getContext(), origins);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -28,9 +28,9 @@ static bool isArithmetic(Operation *op) {
 
 namespace {
 /// Extents of tensors, from the values that they are made of.
-class Origins {
+class ExtentOrigins {
 public:
-  explicit Origins(MLIRContext *context) : builder(context) {}
+  explicit ExtentOrigins(MLIRContext *context) : builder(context) {}
 
   /// The value of `dim`, in front of what makes its tensor where that can be said.
   Value trace(tensor::DimOp dim) {
@@ -60,7 +60,7 @@ private:
 } // namespace
 
 /// Replaces extents that an assertion is about by what they are computed from.
-static void trace(cf::AssertOp assertion, Origins &origins) {
+static void trace(cf::AssertOp assertion, ExtentOrigins &origins) {
   SmallVector<OpOperand *> left{&assertion.getArgMutable()};
   llvm::SmallPtrSet<Operation *, 8> seen;
   while (!left.empty()) {
@@ -116,7 +116,7 @@ void redfuse::liftAssertions(func::FuncOp func) {
     if (parent == func || isa<scf::SCFDialect>(parent->getDialect()))
       assertions.push_back(op);
   });
-  Origins origins(func.getContext());
+  ExtentOrigins origins(func.getContext());
   for (cf::AssertOp op : assertions)
     trace(op, origins);
   // From the last on, so that they stay in their order.

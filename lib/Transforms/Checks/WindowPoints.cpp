@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace redfuse;
 using llvm::DynamicAPInt;
 
-static int64_t getConstant(AffineExpr expr) {
+static int64_t getPositive(AffineExpr expr) {
   return cast<AffineConstantExpr>(expr).getValue();
 }
 
@@ -33,7 +33,7 @@ std::map<unsigned, Period> redfuse::getPeriods(AffineExpr expr) {
     }
     return periods;
   }
-  DynamicAPInt by(getConstant(binary.getRHS()));
+  DynamicAPInt by(getPositive(binary.getRHS()));
   for (auto &[dim, period] : periods) {
     if (expr.getKind() == AffineExprKind::Mul) {
       period.growth *= by;

@@ -44,7 +44,7 @@ struct Operand {
 };
 
 /// A factor without its conversions, and without the zeros around a window.
-struct Factor {
+struct ConvertedFactor {
   Value value;
   arith::TruncFOp round;
 };
@@ -65,10 +65,10 @@ private:
   std::optional<Operand> describeShort(Value factor, FloatType type,
                                        double &bytes);
   std::optional<SmallVector<Operand>>
-  findVectors(ArrayRef<Factor> factors, unsigned sum, double &seconds);
-  std::optional<Operand> describeVectors(Factor factor, unsigned sum,
+  findVectors(ArrayRef<ConvertedFactor> factors, unsigned sum, double &seconds);
+  std::optional<Operand> describeVectors(ConvertedFactor factor, unsigned sum,
                                          double &bytes);
-  bool isRagged(Factor factor, int64_t bytes) const;
+  bool isRagged(ConvertedFactor factor, int64_t bytes) const;
   int64_t vectorOf(Type element, unsigned sum) const;
   std::optional<Operand> describe(Value factor);
   bool readsTaps(AffineMap map) const;
@@ -177,8 +177,8 @@ bool Product::isOnItsWay(Value v, bool &isComputed) {
 }
 
 /// Roundings and extensions stay where they are: the product is known by them.
-static Factor withoutConversions(Value factor) {
-  Factor found{factor, {}};
+static ConvertedFactor withoutConversions(Value factor) {
+  ConvertedFactor found{factor, {}};
   if (auto extend = factor.getDefiningOp<arith::ExtFOp>()) {
     found.value = extend.getIn();
     found.round = found.value.getDefiningOp<arith::TruncFOp>();
@@ -196,7 +196,7 @@ static Factor withoutConversions(Value factor) {
 
 /// Whether a factor is read from memory whose rows do not begin at multiples of so many
 /// bytes.
-bool Product::isRagged(Factor factor, int64_t bytes) const {
+bool Product::isRagged(ConvertedFactor factor, int64_t bytes) const {
   auto argument = dyn_cast<BlockArgument>(factor.value);
   if (!argument)
     return false;
@@ -219,8 +219,8 @@ int64_t Product::vectorOf(Type element, unsigned sum) const {
 /// it lies so already; `bytes` are those that it moves. Zeros around a window are made
 /// where it is read. Of a sum of another length zeros are put behind both factors, which
 /// change no sum: those of infinities and zeros meet zeros there, too.
-std::optional<Operand> Product::describeVectors(Factor factor, unsigned sum,
-                                                double &bytes) {
+std::optional<Operand> Product::describeVectors(ConvertedFactor factor,
+                                                unsigned sum, double &bytes) {
   bytes = 0;
   Value v = factor.value;
   if (auto select = v.getDefiningOp<arith::SelectOp>();
@@ -296,12 +296,12 @@ std::optional<Operand> Product::describeVectors(Factor factor, unsigned sum,
 std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
   if (!chip.has(Wgmma) || !reduce.getOperand(0).getType().isF32())
     return std::nullopt;
-  SmallVector<Factor, 2> found;
+  SmallVector<ConvertedFactor, 2> found;
   for (Value factor : factors)
     found.push_back(withoutConversions(factor));
   Type element = found[0].value.getType();
   bool isShort = element.isBF16() || element.isF16();
-  for (const Factor &factor : found)
+  for (const ConvertedFactor &factor : found)
     if (factor.value.getType() != element || (!isShort && !element.isF32()) ||
         bool(factor.round) != bool(found[0].round))
       return std::nullopt;
@@ -309,7 +309,7 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
   // begin at multiples of 16 bytes. Where both are in memory, redfuse-pitch-operands has
   // seen to that.
   bool isPlain = isShort && taps.none();
-  if (isPlain && llvm::all_of(found, [&](const Factor &factor) {
+  if (isPlain && llvm::all_of(found, [&](const ConvertedFactor &factor) {
         auto argument = dyn_cast<BlockArgument>(factor.value);
         return argument &&
                simplifyForExtents(maps[argument.getArgNumber()], extents)
@@ -317,8 +317,9 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
       }))
     return std::nullopt;
   auto areRagged = [&](int64_t bytes) {
-    return llvm::any_of(
-        found, [&](const Factor &factor) { return isRagged(factor, bytes); });
+    return llvm::any_of(found, [&](const ConvertedFactor &factor) {
+      return isRagged(factor, bytes);
+    });
   };
   bool isRaggedForMaps = isPlain && areRagged(16);
   if (isPlain && !isRaggedForMaps && !areRagged(kGpuLineBytes))
@@ -352,9 +353,10 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
 
 /// The copies of both factors along a sum, and the seconds that they take.
 std::optional<SmallVector<Operand>>
-Product::findVectors(ArrayRef<Factor> factors, unsigned sum, double &seconds) {
+Product::findVectors(ArrayRef<ConvertedFactor> factors, unsigned sum,
+                     double &seconds) {
   SmallVector<Operand> operands;
-  for (const Factor &factor : factors) {
+  for (const ConvertedFactor &factor : factors) {
     double bytes;
     std::optional<Operand> operand = describeVectors(factor, sum, bytes);
     if (!operand)

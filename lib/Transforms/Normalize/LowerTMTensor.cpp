@@ -11,7 +11,7 @@ namespace redfuse {
 } // namespace redfuse
 
 using namespace mlir;
-using namespace redfuse::tm_tensor;
+namespace tm_tensor = redfuse::tm_tensor;
 
 namespace {
 
@@ -198,9 +198,9 @@ buildInsertion(Rows &rows, Value end, ValueRange tensors, ValueRange elements,
                      elements);
 }
 
-struct LowerSort : OpRewritePattern<SortOp> {
+struct LowerSort : OpRewritePattern<tm_tensor::SortOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SortOp op,
+  LogicalResult matchAndRewrite(tm_tensor::SortOp op,
                                 PatternRewriter &rewriter) const override {
     Rows rows(rewriter, op, op.getOutputs().front(), op.getDimension());
     SmallVector<Value> sorted =
@@ -228,9 +228,9 @@ struct LowerSort : OpRewritePattern<SortOp> {
   }
 };
 
-struct LowerTopk : OpRewritePattern<TopkOp> {
+struct LowerTopk : OpRewritePattern<tm_tensor::TopkOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(TopkOp op,
+  LogicalResult matchAndRewrite(tm_tensor::TopkOp op,
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     ValueRange inputs = op.getInputs();
@@ -292,9 +292,9 @@ struct LowerTopk : OpRewritePattern<TopkOp> {
   }
 };
 
-struct LowerScan : OpRewritePattern<ScanOp> {
+struct LowerScan : OpRewritePattern<tm_tensor::ScanOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ScanOp op,
+  LogicalResult matchAndRewrite(tm_tensor::ScanOp op,
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value input = op.getInputs().front();
@@ -342,9 +342,9 @@ struct LowerScan : OpRewritePattern<ScanOp> {
 /// Updates one after another, each element of a slice after another. On a GPU,
 /// where one thread would run all of it, a thread for each element of the dims
 /// that no position speaks of: its updates never meet another's.
-struct LowerScatter : OpRewritePattern<ScatterOp> {
+struct LowerScatter : OpRewritePattern<tm_tensor::ScatterOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ScatterOp op,
+  LogicalResult matchAndRewrite(tm_tensor::ScatterOp op,
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value output = op.getOutputs()[0];
@@ -379,13 +379,13 @@ struct LowerScatter : OpRewritePattern<ScatterOp> {
   }
 
 private:
-  static RankedTensorType getType(ScatterOp op) {
+  static RankedTensorType getType(tm_tensor::ScatterOp op) {
     return cast<RankedTensorType>(op.getOutputs()[0].getType());
   }
 
   /// A parallel loop over the dims `spread` of `output`; each iteration updates
   /// what has its indices there.
-  static Value buildSpread(ScatterOp op, OpBuilder &b, Value output,
+  static Value buildSpread(tm_tensor::ScatterOp op, OpBuilder &b, Value output,
                            Value count, ArrayRef<int64_t> spread) {
     Location loc = op.getLoc();
     RankedTensorType type = getType(op);
@@ -423,7 +423,7 @@ private:
 
   /// The first `count` updates of `output`, which lacks the dims `fixed`: there
   /// every slice is read at `at`.
-  static Value buildUpdates(ScatterOp op, OpBuilder &b, Value output,
+  static Value buildUpdates(tm_tensor::ScatterOp op, OpBuilder &b, Value output,
                             Value count, ArrayRef<int64_t> fixed,
                             ValueRange at) {
     Location loc = op.getLoc();

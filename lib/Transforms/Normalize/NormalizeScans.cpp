@@ -10,13 +10,13 @@ namespace redfuse {
 } // namespace redfuse
 
 using namespace mlir;
-using namespace redfuse::tm_tensor;
+namespace tm_tensor = redfuse::tm_tensor;
 using redfuse::Reducer;
 
 namespace {
 
 /// The reducer of the region of a scan, if it is a known one.
-std::optional<Reducer> getReducer(ScanOp op) {
+std::optional<Reducer> getReducer(tm_tensor::ScanOp op) {
   Block &body = op.getRegion().front();
   Operation *combine = body.getTerminator()->getOperand(0).getDefiningOp();
   std::optional<Reducer> reducer =
@@ -37,9 +37,9 @@ TypedAttr getDeclaredIdentity(DictionaryAttr combiner) {
              : TypedAttr();
 }
 
-struct ScanToGeneric : OpRewritePattern<ScanOp> {
+struct ScanToGeneric : OpRewritePattern<tm_tensor::ScanOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ScanOp op,
+  LogicalResult matchAndRewrite(tm_tensor::ScanOp op,
                                 PatternRewriter &rewriter) const override {
     if (!op.getInclusive())
       return rewriter.notifyMatchFailure(op, "exclusive");

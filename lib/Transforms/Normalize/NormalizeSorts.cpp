@@ -7,7 +7,7 @@ namespace redfuse {
 } // namespace redfuse
 
 using namespace mlir;
-using namespace redfuse::tm_tensor;
+namespace tm_tensor = redfuse::tm_tensor;
 
 bool redfuse::holdsPositions(Value tensor, int64_t dimension) {
   auto generic = tensor.getDefiningOp<linalg::GenericOp>();
@@ -103,7 +103,8 @@ arith::CmpFPredicate invert(arith::CmpFPredicate predicate) {
 
 /// Fills the region of `topk`, "does the new one go before the placed one",
 /// from the sort's "may a stay before b": not (placed stays before new).
-void buildRegion(PatternRewriter &rewriter, SortOp sort, TopkOp topk) {
+void buildRegion(PatternRewriter &rewriter, tm_tensor::SortOp sort,
+                 tm_tensor::TopkOp topk) {
   OpBuilder::InsertionGuard guard(rewriter);
   Block &order = sort.getRegion().front();
   Type type = order.getArgument(0).getType();
@@ -135,12 +136,12 @@ void buildRegion(PatternRewriter &rewriter, SortOp sort, TopkOp topk) {
     Value yes = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
     goesBefore = arith::XOrIOp::create(rewriter, loc, stays, yes);
   }
-  YieldOp::create(rewriter, loc, goesBefore);
+  tm_tensor::YieldOp::create(rewriter, loc, goesBefore);
 }
 
-struct SortToTopk : OpRewritePattern<SortOp> {
+struct SortToTopk : OpRewritePattern<tm_tensor::SortOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SortOp sort,
+  LogicalResult matchAndRewrite(tm_tensor::SortOp sort,
                                 PatternRewriter &rewriter) const override {
     unsigned count = sort.getNumResults();
     if (count < 1 || count > 2)
@@ -177,7 +178,7 @@ struct SortToTopk : OpRewritePattern<SortOp> {
     Type valueType = getElementTypeOrSelf(values.getType());
     Value outValues = tensor::EmptyOp::create(rewriter, loc, sizes, valueType);
     Value outIndices = tensor::EmptyOp::create(rewriter, loc, sizes, indexType);
-    auto topk = TopkOp::create(
+    auto topk = tm_tensor::TopkOp::create(
         rewriter, loc, TypeRange{outValues.getType(), outIndices.getType()},
         inputs, ValueRange{outValues, outIndices}, dimension);
     buildRegion(rewriter, sort, topk);

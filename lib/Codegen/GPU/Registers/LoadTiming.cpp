@@ -158,7 +158,7 @@ void LoadTiming::chooseAhead() {
   // Without a cluster all of it pays where the blocks of two such kernels run at a
   // time; of others, some take the place of those that have ended while others go on.
   if (layout.cluster == 1 && !demands.hints.prefetch &&
-      (bytes * tiles > kShortBytes ||
+      (bytes * tiles > kShortKernelBytes ||
        2 * tiles * layout.threads >
            double(demands.limits.threadsOfUnit) * demands.getUnits() ||
        2 * layout.threads * (double(pressure.countRegisters()) + kTemporaries) >

@@ -167,7 +167,7 @@ LogicalResult RegisterKernelGenerator::emitProgram(IndexProgramOpInterface op) {
     own->states.fill(fold);
     // What one step folds whole needs no merge: its reductions combine all
     // threads. So do those of a fold that writes in order, for the next step.
-    own->positions.setPrivate(StreamSteps(space, layout).isOneStep() ||
+    own->positions.setPrivate(StreamWalk(space, layout).isOneStep() ||
                                       fold.hasOutputs()
                                   ? ArrayRef<int64_t>()
                                   : fold.getOver());
@@ -334,7 +334,7 @@ LogicalResult RegisterKernelGenerator::run(RegisterLayoutAttr record,
   if (!found)
     return launch.emitOpError("cannot run in registers as planned: ") << why;
   layout = std::move(*found);
-  StreamSteps steps(space, layout);
+  StreamWalk steps(space, layout);
   streamed.resize(space.numDims);
   for (int64_t d : steps.getDims())
     streamed.set(d);

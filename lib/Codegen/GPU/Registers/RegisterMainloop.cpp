@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace redfuse;
 
-int64_t StreamSteps::unitOf(unsigned d) const {
+int64_t StreamWalk::unitOf(unsigned d) const {
   const DimShare &share = layout.dims[d];
   int64_t length = space.staticExtents[d], span = share.getSpan();
   bool isLong = ShapedType::isDynamic(length) ||
@@ -14,7 +14,7 @@ int64_t StreamSteps::unitOf(unsigned d) const {
   return isLong ? span : share.lanes;
 }
 
-int64_t StreamSteps::lengthOf(unsigned i) const {
+int64_t StreamWalk::lengthOf(unsigned i) const {
   unsigned d = getDims()[i];
   int64_t length = space.staticExtents[d];
   if (i != 0 || !isSplit() || ShapedType::isDynamic(length))
@@ -24,7 +24,7 @@ int64_t StreamSteps::lengthOf(unsigned i) const {
                                             : ShapedType::kDynamic;
 }
 
-bool StreamSteps::isOneStep() const {
+bool StreamWalk::isOneStep() const {
   for (unsigned i = 0; i < getDims().size(); ++i)
     if (int64_t length = lengthOf(i);
         ShapedType::isDynamic(length) ||

@@ -10,9 +10,9 @@
 namespace redfuse {
 
 /// How long the walks along the streamed dims of a tile are, as far as it is known.
-class StreamSteps {
+class StreamWalk {
 public:
-  StreamSteps(const KernelSpace &space, const RegisterLayout &layout)
+  StreamWalk(const KernelSpace &space, const RegisterLayout &layout)
       : space(space), layout(layout) {}
 
   llvm::ArrayRef<int64_t> getDims() const {
@@ -76,7 +76,7 @@ private:
   mlir::Location loc;
   const KernelSpace &space;
   const RegisterLayout &layout;
-  StreamSteps steps;
+  StreamWalk steps;
   llvm::MutableArrayRef<SpaceDim> dims;
   FoldStates &states;
   LoadedValues &loaded;

@@ -110,10 +110,10 @@ inline constexpr int64_t kUnrolledValues = 64;
 inline constexpr double kCachedBytes = 20e6, kLeastCachedBlocks = 2,
                         kMostCachedBlocks = 32;
 /// Bytes that blocks ask the second-level cache for at their start, in all: of a
-/// kernel up to `kShortBytes`, and of a longer one ("Asking for data before the
+/// kernel up to `kShortKernelBytes`, and of a longer one ("Asking for data before the
 /// kernel starts").
 inline constexpr double kAheadBytes = 24e6, kLittleAheadBytes = 4e6,
-                        kShortBytes = 8e6;
+                        kShortKernelBytes = 8e6;
 /// Bytes of a tile that are worth asking for, and that one thread asks for.
 inline constexpr int64_t kAskedBytes = 2048, kPieceBytes = 2048;
 /// Steps of a fold that are worth loading ahead ("Folds", loading ahead).

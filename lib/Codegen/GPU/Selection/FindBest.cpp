@@ -215,7 +215,7 @@ void redfuse::generateFindBest(SelectOp op, const OrderedWords &words,
   RowKernel kernel(op, words, device, name, shape.threads);
   // ptxas would spill to let one more block run.
   if (limits.boundsRegisters && shape.threads == kFewThreads)
-    kernel.limitRegisters(kFewBlocks);
+    kernel.limitRegisters(kSelectingBlocks);
   BestOfRow(op, kernel, shape, limits).emit();
   OpBuilder host(op);
   kernel.launch(RowKernel::countRows(host, op),

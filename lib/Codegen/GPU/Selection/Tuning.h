@@ -26,7 +26,7 @@ inline constexpr int64_t kMostSorted = 16384;
 inline constexpr int64_t kMostFound = 1024, kFewRanks = 512,
                          kFewElements = 128 * 1024, kFewThreads = 512;
 /// Blocks of few threads that a multiprocessor runs at least, if registers decide.
-inline constexpr int64_t kFewBlocks = 3;
+inline constexpr int64_t kSelectingBlocks = 3;
 /// Words that each thread keeps of its share of a row, to find a threshold: up to so
 /// many ranks for each thread (in eighths), and beyond.
 inline constexpr int64_t kOneKeptEighths = 4;

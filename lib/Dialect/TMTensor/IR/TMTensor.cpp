@@ -6,14 +6,14 @@
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
-using namespace redfuse::tm_tensor;
+namespace tm_tensor = redfuse::tm_tensor;
 
 #include "redfuse/Dialect/TMTensor/IR/TMTensorDialect.cpp.inc"
 
 #define GET_OP_CLASSES
 #include "redfuse/Dialect/TMTensor/IR/TMTensorOps.cpp.inc"
 
-void TMTensorDialect::initialize() {
+void tm_tensor::TMTensorDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "redfuse/Dialect/TMTensor/IR/TMTensorOps.cpp.inc"
@@ -60,7 +60,7 @@ LogicalResult verifyRegion(OpTy op, ArrayRef<Type> arguments, Type result) {
     llvm::interleaveComma(arguments, diagnostic);
     return diagnostic << ")";
   }
-  auto yield = dyn_cast<YieldOp>(body.getTerminator());
+  auto yield = dyn_cast<tm_tensor::YieldOp>(body.getTerminator());
   if (!yield || yield.getNumOperands() != 1 ||
       yield.getOperand(0).getType() != result)
     return op.emitOpError() << "region must yield one " << result;
@@ -69,7 +69,7 @@ LogicalResult verifyRegion(OpTy op, ArrayRef<Type> arguments, Type result) {
 
 } // namespace
 
-LogicalResult SortOp::verify() {
+LogicalResult tm_tensor::SortOp::verify() {
   if (!getInputs().empty())
     return emitOpError("sorts its outputs; expected no inputs, got ")
            << getInputs().size();
@@ -83,14 +83,14 @@ LogicalResult SortOp::verify() {
   return verifyCommon(*this, first);
 }
 
-LogicalResult SortOp::verifyRegions() {
+LogicalResult tm_tensor::SortOp::verifyRegions() {
   SmallVector<Type> arguments;
   for (Value output : getOutputs())
     arguments.append(2, typeOf(output).getElementType());
   return verifyRegion(*this, arguments, IntegerType::get(getContext(), 1));
 }
 
-LogicalResult TopkOp::verify() {
+LogicalResult tm_tensor::TopkOp::verify() {
   if (getInputs().empty() || getInputs().size() > 2)
     return emitOpError("expected one or two inputs (values and indices), got ")
            << getInputs().size();
@@ -124,13 +124,13 @@ LogicalResult TopkOp::verify() {
   return success();
 }
 
-LogicalResult TopkOp::verifyRegions() {
+LogicalResult tm_tensor::TopkOp::verifyRegions() {
   Type element = typeOf(getInputs().front()).getElementType();
   return verifyRegion(*this, {element, element},
                       IntegerType::get(getContext(), 1));
 }
 
-LogicalResult ScanOp::verify() {
+LogicalResult tm_tensor::ScanOp::verify() {
   if (getInputs().size() != 1 || getOutputs().size() != 2)
     return emitOpError("expected one input and two outputs (the running values "
                        "and the last one), got ")
@@ -155,17 +155,17 @@ LogicalResult ScanOp::verify() {
   return success();
 }
 
-LogicalResult ScanOp::verifyRegions() {
+LogicalResult tm_tensor::ScanOp::verifyRegions() {
   Type element = typeOf(getInputs().front()).getElementType();
   return verifyRegion(*this, {element, element}, element);
 }
 
-int64_t ScatterOp::getFirstSliceDim() {
+int64_t tm_tensor::ScatterOp::getFirstSliceDim() {
   return typeOf(getOutputs()[0]).getRank() -
          (typeOf(getInputs()[0]).getRank() - 1);
 }
 
-LogicalResult ScatterOp::verify() {
+LogicalResult tm_tensor::ScatterOp::verify() {
   if (getInputs().size() != 2 || getOutputs().size() != 1)
     return emitOpError("expected two inputs (updates and positions) and one "
                        "output, got ")
@@ -218,12 +218,12 @@ LogicalResult ScatterOp::verify() {
   return success();
 }
 
-LogicalResult ScatterOp::verifyRegions() {
+LogicalResult tm_tensor::ScatterOp::verifyRegions() {
   Type element = typeOf(getOutputs().front()).getElementType();
   return verifyRegion(*this, {element, element}, element);
 }
 
-LogicalResult WeightedSumOp::verify() {
+LogicalResult tm_tensor::WeightedSumOp::verify() {
   if (getInputs().size() < 3 || getInputs().size() > 4 ||
       getOutputs().size() != 1)
     return emitOpError("expected three or four inputs (rows, keys, values, "
