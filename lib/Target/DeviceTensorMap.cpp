@@ -32,7 +32,8 @@ struct Description {
 
 // Numbers of the driver: element types, a swizzle of 128 bytes, promotion to 256
 // bytes in L2, zeros outside.
-static constexpr int kTypes[] = {/*f16=*/6, /*bf16=*/9, /*f32=*/7};
+static constexpr int kTypes[] = {/*f16=*/6, /*bf16=*/9, /*f32=*/7, /*u8=*/0};
+static constexpr int64_t kBytes[] = {2, 2, 4, 1};
 static constexpr int kSwizzle128 = 3, kPromote256 = 3;
 
 /// A row of a box.
@@ -122,7 +123,7 @@ void redfuse_rt_window_map(int64_t map, int64_t base, int64_t element,
   uint32_t steps[] = {1, uint32_t(step0), uint32_t(step1), uint32_t(step2), 1};
   // The last one is of the images.
   steps[rank - 1] = 1;
-  uint32_t channels = uint32_t(kRowBytes / (element == 2 ? 4 : 2));
+  uint32_t channels = uint32_t(kRowBytes / kBytes[element]);
   check(encode(reinterpret_cast<void *>(map), of.type, of.rank, of.base,
                of.sizes, of.strides, lower, upper, channels, uint32_t(rows),
                steps, /*interleave=*/0, kSwizzle128, kPromote256, /*fill=*/0));

@@ -352,6 +352,7 @@ int cuThreadExchangeStreamCaptureMode(int *mode) {
 }
 // What the simulator reads (TensorMap): base, rank, sizes[5], strides[4], box[5], bytes of an
 // element; of windows the channels and rows as box, 1, lower[3], upper[3], steps[3].
+static int bytes_of(int type) { return type == 7 ? 4 : type == 0 ? 1 : 2; }
 static void write_map(void *map, int type, unsigned rank, void *base, const void *sizes,
                       const void *strides) {
   memset(map, 0, 128);
@@ -359,7 +360,7 @@ static void write_map(void *map, int type, unsigned rank, void *base, const void
   ((uint64_t *)map)[1] = rank;
   memcpy((char *)map + 16, sizes, rank * 8);
   memcpy((char *)map + 56, strides, (rank - 1) * 8);
-  ((uint8_t *)map)[108] = type == 7 ? 4 : 2;
+  ((uint8_t *)map)[108] = bytes_of(type);
 }
 int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *base, const void *sizes,
                            const void *strides, const void *box, const void *steps, int interleave,
@@ -375,7 +376,7 @@ int cuTensorMapEncodeIm2col(void *map, int type, unsigned rank, void *base, cons
                             int swizzle, int promotion, int fill) {
   CALLED;
   // Bits of the corners: all dims of a window have 16 together, twice.
-  int bits = 16 / (rank - 2), bytes = type == 7 ? 4 : 2;
+  int bits = 16 / (rank - 2), bytes = bytes_of(type);
   if (rank < 3 || rank > 5 || channels * bytes != 128 || rows > 1024) return 1;
   for (unsigned i = 0; i + 2 < rank; ++i)
     if (lower[i] < -(1 << (bits - 1)) || lower[i] >= 1 << (bits - 1) ||

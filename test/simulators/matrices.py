@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .arithmetic import elements, widen
+from .arithmetic import SMALL, elements, widen
 from .copies import swizzled
 from .program import Instruction, width
 
@@ -130,23 +130,37 @@ def operand(
     return t.shared.words[size][at // size]
 
 
+def few_digits(before: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Sums of products of floats of 8 bits: the unit cuts all it adds up off 13 bits below the
+    largest of them."""
+    added = np.concatenate([before[:, :, None], left[:, None] * right[None]], -1)
+    size = np.abs(added)
+    with np.errstate(invalid="ignore"):
+        largest = np.where(np.isfinite(size), size, 0).max(-1, keepdims=True)
+        step = np.exp2(np.floor(np.log2(np.where(largest > 0, largest, 1))) - 13)
+        return (np.trunc(added / step) * step).sum(-1)
+
+
 def product(t: Threads, i: Instruction, first: int) -> None:
     """wgmma.mma_async of the 128 threads from ``first`` on."""
     shape = next(w for w in i.words if w.startswith("m64"))
-    columns = int(re.match(r"m64n(\d+)k(?:8|16)$", shape)[1])
-    size = 4 if i.kind == "tf32" else 2
+    columns = int(re.match(r"m64n(\d+)k(?:8|16|32)$", shape)[1])
+    kinds = i.words[-2:]
+    size = 4 if i.kind == "tf32" else 1 if i.kind in SMALL else 2
     group = slice(first, first + 128)
     mask = np.zeros(t.count, bool)
     mask[group] = True
 
-    def floats(bits: np.ndarray) -> np.ndarray:
+    def floats(bits: np.ndarray, kind: str) -> np.ndarray:
         if size == 4:  # what TF32 has of them
             return (bits & 0xFFFFE000).astype(np.uint32).view(np.float32)
-        return widen(bits) if i.kind == "bf16" else bits.view(np.float16).astype(np.float32)
+        if size == 1:
+            return bits.view(SMALL[kind]).astype(np.float32)
+        return widen(bits) if kind == "bf16" else bits.view(np.float16).astype(np.float32)
 
     outs = i.names(0)
     keep = t.read(i.operands[3], "pred", mask)[group]
-    # Which operand is transposed: of TF32 none is.
+    # Which operand is transposed: of 16 bits alone.
     scales = [int(v) for v in i.operands[6:]] or [0, 0]
     lane = np.arange(128)
     row = lane // 32 * 16 + lane % 32 // 4
@@ -160,12 +174,14 @@ def product(t: Threads, i: Instruction, first: int) -> None:
     else:
         a = operand(t, i, i.operands[1], 64, scales.pop(0) == 0, first, size)
     b = operand(t, i, i.operands[2], columns, scales[0] == 0, first, size)
-    made = floats(a).astype(np.float64) @ floats(b).astype(np.float64).T
+    left, right = (floats(v, kind).astype(np.float64) for v, kind in zip((a, b), kinds, strict=True))
     r = np.arange(len(outs))[:, None]
-    value = made[row + r // 2 % 2 * 8, r // 4 * 8 + lane % 4 * 2 + r % 2]
+    at = (row + r // 2 % 2 * 8, r // 4 * 8 + lane % 4 * 2 + r % 2)
+    before = np.zeros((64, columns))
     if keep.any():
-        before = np.stack([t.read(register, "f32", mask)[group] for register in outs])
-        value = np.where(keep, before, 0) + value
+        sums = np.stack([t.read(register, "f32", mask)[group] for register in outs])
+        before[at] = np.where(keep, sums, 0)
+    value = (few_digits(before, left, right) if size == 1 else before + left @ right.T)[at]
     for register, values in zip(outs, value.astype(np.float32), strict=True):
         full = np.zeros(t.count, np.float32)
         full[group] = values

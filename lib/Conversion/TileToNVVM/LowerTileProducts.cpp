@@ -154,6 +154,15 @@ struct LowerSettle : OpConversionPattern<SettleOp> {
   }
 };
 
+/// What instructions call the elements of an operand.
+StringRef kindOf(Type element) {
+  return element.isF32()                ? "tf32"
+         : element.isF16()              ? "f16"
+         : element.isBF16()             ? "bf16"
+         : isa<Float8E5M2Type>(element) ? "e5m2"
+                                        : "e4m3";
+}
+
 struct LowerMultiply : OpConversionPattern<MultiplyOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(MultiplyOp op, OneToNOpAdaptor adaptor,
@@ -183,9 +192,10 @@ struct LowerMultiply : OpConversionPattern<MultiplyOp> {
                        "setp.ne.b32 p, 1, 0;\nsetp.ne.b32 q, 0, 0;\n"
                        "wgmma.fence.sync.aligned;\n";
     Type element = op.getRight().getType().getElement();
-    StringRef kind = element.isF32()   ? "tf32"
-                     : element.isF16() ? "f16"
-                                       : "bf16";
+    StringRef rightKind = kindOf(element),
+              leftKind = shared ? kindOf(shared.getElement()) : rightKind;
+    // Of other types no operand is transposed.
+    bool canBeByRows = element.getIntOrFloatBitWidth() == 16;
     int64_t stepSums = 32 * 8 / element.getIntOrFloatBitWidth();
     for (int64_t k = 0; k < int64_t(op.getSum()) / stepSums; ++k) {
       auto at = [&](const SharedOperand &shared, size_t operand,
@@ -201,14 +211,13 @@ struct LowerMultiply : OpConversionPattern<MultiplyOp> {
       std::string da =
           shared ? at(left, first, "da") : registerList(first + 4 * k, 4);
       text +=
-          llvm::formatv("wgmma.mma_async.sync.aligned.m64n{0}k{1}.f32.{2}.{2} ",
-                        columns, stepSums, kind);
+          llvm::formatv("wgmma.mma_async.sync.aligned.m64n{0}k{1}.f32.{2}.{3} ",
+                        columns, stepSums, leftKind, rightKind);
       text += registerList(0, n) + ", " + da + ", " + db + ", " +
               (k == 0 && accumulators.empty() ? "q" : "p") + ", 1, 1";
-      // Of TF32 no operand is transposed.
-      if (shared && !element.isF32())
+      if (shared && canBeByRows)
         text += left.isByRows ? ", 1" : ", 0";
-      if (!element.isF32())
+      if (canBeByRows)
         text += right.isByRows ? ", 1" : ", 0";
       text += ";\n";
     }

@@ -1,8 +1,10 @@
 //===- PrepackOperands.cpp - redfuse-prepack-operands ---------------------===//
 #include "CopiedOperands.h"
+#include "OperandCopy.h"
 
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/RoundedSums.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Analysis/TileProgram.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
@@ -26,23 +28,6 @@ using namespace mlir;
 using namespace redfuse;
 
 namespace {
-/// A factor of a product, as it is copied.
-struct Operand {
-  Value value;
-  /// Its dims in the order of the copy, the last adjacent: those of the product, or of
-  /// `argument` where that is copied as it is.
-  SmallVector<unsigned> dims;
-  BlockArgument argument = {};
-  /// How the product rounds what the copy has rounded already.
-  arith::TruncFOp round = {};
-  /// The copy has two parts: floats of TF32, and what is left.
-  bool isInParts = false;
-  /// The 16-bit float that the copy has, where that is not the value's own type.
-  FloatType narrow = {};
-  /// The extent of the copy's last dim, where zeros are put behind what there is, or 0.
-  int64_t padded = 0;
-};
-
 /// A factor without its conversions, and without the zeros around a window.
 struct ConvertedFactor {
   Value value;
@@ -61,6 +46,7 @@ public:
 private:
   bool findProduct();
   std::optional<SmallVector<Operand>> findVectors(ValueRange factors);
+  std::optional<SmallVector<Operand>> findBytes(ValueRange factors);
   std::optional<SmallVector<Operand>> findShort(ValueRange factors);
   std::optional<Operand> describeShort(Value factor, FloatType type,
                                        double &bytes);
@@ -386,6 +372,41 @@ static Value findByte(Value factor) {
              : Value();
 }
 
+/// Copies of floats of 8 bits that do not lie along the sum, where the unit of warpgroups may
+/// multiply these: nothing to copy where both do.
+std::optional<SmallVector<Operand>> Product::findBytes(ValueRange factors) {
+  if (!chip.has(Wgmma) || taps.any() || reduce.getOver().size() != 1 ||
+      !isRoundedBehind(reduce))
+    return std::nullopt;
+  unsigned sum = unsigned(reduce.getOver()[0]);
+  if (extents[sum] % 16 != 0)
+    return std::nullopt;
+  SmallVector<Operand> operands;
+  double seconds = 0;
+  for (Value factor : factors) {
+    auto v = dyn_cast_or_null<BlockArgument>(findByte(factor));
+    bool isComputed = false;
+    if (!v || !isa<FloatType>(v.getType()) || !isOnItsWay(v, isComputed) ||
+        isComputed)
+      return std::nullopt;
+    AffineMap map = maps[v.getArgNumber()];
+    if (map.getResults().back() == getAffineDimExpr(sum, op.getContext()))
+      continue;
+    Operand operand{v, {}};
+    const SmallBitVector &own = (*sets)[v];
+    for (unsigned d : own.set_bits())
+      if (d != sum)
+        operand.dims.push_back(d);
+    operand.dims.push_back(sum);
+    operands.push_back(operand);
+    seconds += 2.0 * double(points(own)) / kCopiedBytesOfSecond + kLaunchOfCopy;
+  }
+  double saved = products / kWarpComputed16 - products / (2 * kUnitPlain16);
+  if (seconds >= saved)
+    return std::nullopt;
+  return operands;
+}
+
 /// The copy of a factor as 16-bit floats of `type`, without dims if memory has these.
 std::optional<Operand> Product::describeShort(Value factor, FloatType type,
                                               double &bytes) {
@@ -487,6 +508,8 @@ SmallVector<Operand> Product::findOperands() {
   if (!findProduct())
     return found;
   Operation *mul = reduce.getOperand(0).getDefiningOp();
+  if (std::optional<SmallVector<Operand>> bytes = findBytes(mul->getOperands()))
+    return *bytes;
   if (std::optional<SmallVector<Operand>> narrow =
           findShort(mul->getOperands()))
     return *narrow;
@@ -499,169 +522,6 @@ SmallVector<Operand> Product::findOperands() {
     if (std::optional<Operand> operand = describe(factor))
       found.push_back(*operand);
   return found;
-}
-
-/// The float of TF32 next to an f32, or before it where that were infinite, and what it
-/// lacks. Infinities lack nothing.
-static SmallVector<Value> splitInParts(RewriterBase &b, Location loc, Value v) {
-  Type type = b.getI32Type();
-  auto word = [&](uint32_t bits) -> Value {
-    return arith::ConstantOp::create(b, loc,
-                                     b.getI32IntegerAttr(int32_t(bits)));
-  };
-  Value bits = arith::BitcastOp::create(b, loc, type, v);
-  Value size = arith::AndIOp::create(b, loc, bits, word(0x7fffffff));
-  Value up = arith::AddIOp::create(b, loc, bits, word(0x1000));
-  Value isLarge = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, size,
-                                        word(0x7f7ff000));
-  Value big = arith::SelectOp::create(b, loc, isLarge, bits, up);
-  big = arith::AndIOp::create(b, loc, big, word(0xffffe000));
-  big = arith::BitcastOp::create(b, loc, v.getType(), big);
-  Value isInfinite = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                           size, word(0x7f800000));
-  Value rest = arith::SubFOp::create(b, loc, v, big);
-  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
-  return {big, arith::SelectOp::create(b, loc, isInfinite, zero, rest)};
-}
-
-/// Ends a copy of a dim of `extent` elements: with what the product rounds rounded, or in
-/// parts, and zeros behind it.
-static void yieldCopy(RewriterBase &b, Location loc, Value v,
-                      const Operand &operand, int64_t extent) {
-  if (operand.padded) {
-    Value place = IndexOp::create(b, loc, operand.dims.size() - 1);
-    Value end = arith::ConstantIndexOp::create(b, loc, extent);
-    Value isThere =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, place, end);
-    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(v.getType()));
-    v = arith::SelectOp::create(b, loc, isThere, v, zero);
-  }
-  if (operand.isInParts) {
-    YieldOp::create(b, loc, splitInParts(b, loc, v));
-    return;
-  }
-  if (operand.narrow)
-    v = arith::TruncFOp::create(b, loc, operand.narrow, v);
-  if (arith::TruncFOp round = operand.round) {
-    Value narrow = arith::TruncFOp::create(b, loc, round.getType(), v);
-    v = arith::ExtFOp::create(b, loc, v.getType(), narrow);
-  }
-  YieldOp::create(b, loc, v);
-}
-
-static Type getCopiedType(const Operand &operand) {
-  return operand.narrow ? Type(operand.narrow) : operand.value.getType();
-}
-
-/// A cascade without a body, of a result for each part of the operand.
-static CascadeOp makeParts(RewriterBase &b, Location loc,
-                           const Operand &operand, ArrayRef<int64_t> shape,
-                           ValueRange inputs, SmallVector<AffineMap> maps) {
-  SmallVector<Value> empty;
-  for (int i = 0; i < (operand.isInParts ? 2 : 1); ++i) {
-    empty.push_back(
-        tensor::EmptyOp::create(b, loc, shape, getCopiedType(operand)));
-    maps.push_back(b.getMultiDimIdentityMap(unsigned(shape.size())));
-  }
-  auto copy = CascadeOp::create(b, loc, ValueRange(empty).getTypes(), inputs,
-                                empty, b.getAffineMapArrayAttr(maps), nullptr);
-  copy.getBody().push_back(new Block());
-  return copy;
-}
-
-/// A cascade that has an argument's elements in the order of the copy.
-static CascadeOp copyArgument(RewriterBase &b, CascadeOp op,
-                              const Operand &operand) {
-  Location loc = op.getLoc();
-  Value input = op.getInputs()[operand.argument.getArgNumber()];
-  auto type = cast<RankedTensorType>(input.getType());
-  unsigned rank = unsigned(type.getRank());
-  SmallVector<int64_t> shape;
-  SmallVector<AffineExpr> places(rank);
-  for (auto [place, d] : llvm::enumerate(operand.dims)) {
-    shape.push_back(type.getDimSize(d));
-    places[d] = b.getAffineDimExpr(unsigned(place));
-  }
-  unsigned last = operand.dims.back();
-  if (operand.padded) {
-    shape.back() = operand.padded;
-    places[last] = places[last] % type.getDimSize(last);
-  }
-  CascadeOp copy =
-      makeParts(b, loc, operand, shape, input,
-                {AffineMap::get(rank, 0, places, op.getContext())});
-  Block *block = &copy.getBody().front();
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(block);
-  yieldCopy(b, loc, block->addArgument(type.getElementType(), loc), operand,
-            type.getDimSize(last));
-  return copy;
-}
-
-/// A cascade that has the operand's elements in the order of the copy.
-static CascadeOp makeCopy(RewriterBase &b, CascadeOp op,
-                          const Operand &operand) {
-  if (operand.argument)
-    return copyArgument(b, op, operand);
-  Location loc = op.getLoc();
-  SmallVector<int64_t> extents = getStaticExtents(op), shape;
-  for (unsigned d : operand.dims)
-    shape.push_back(extents[d]);
-  unsigned last = operand.dims.back();
-  if (operand.padded)
-    shape.back() = operand.padded;
-  // What it is computed from, in body order.
-  SetVector<Operation *> cone;
-  SetVector<Value> arguments;
-  SmallVector<Value> open{operand.value};
-  Block &body = op.getBody().front();
-  while (!open.empty()) {
-    Value v = open.pop_back_val();
-    Operation *def = v.getDefiningOp();
-    if (auto argument = dyn_cast<BlockArgument>(v);
-        argument && argument.getOwner() == &body)
-      arguments.insert(v);
-    else if (def && def->getBlock() == &body && cone.insert(def))
-      llvm::append_range(open, def->getOperands());
-  }
-  SmallVector<AffineExpr> places(extents.size(), b.getAffineConstantExpr(0));
-  for (auto [place, d] : llvm::enumerate(operand.dims))
-    places[d] = b.getAffineDimExpr(unsigned(place));
-  if (operand.padded)
-    places[last] = places[last] % extents[last];
-  unsigned rank = operand.dims.size();
-  SmallVector<AffineMap> maps;
-  SmallVector<Value> inputs;
-  for (Value v : arguments) {
-    unsigned i = cast<BlockArgument>(v).getArgNumber();
-    inputs.push_back(op.getInputs()[i]);
-    maps.push_back(op.getIndexingMapsArray()[i].replaceDimsAndSymbols(
-        places, {}, rank, 0));
-  }
-  CascadeOp copy = makeParts(b, loc, operand, shape, inputs, maps);
-  Block *block = &copy.getBody().front();
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(block);
-  IRMapping mapping;
-  for (Value v : arguments)
-    mapping.map(v, block->addArgument(v.getType(), loc));
-  for (Operation &inner : body) {
-    if (!cone.contains(&inner))
-      continue;
-    Operation *clone = b.clone(inner, mapping);
-    if (auto index = dyn_cast<IndexOp>(clone)) {
-      auto place = llvm::find(operand.dims, unsigned(index.getDim()));
-      index.setDim(uint64_t(place - operand.dims.begin()));
-      if (operand.padded && place + 1 == operand.dims.end()) {
-        Value extent = arith::ConstantIndexOp::create(b, loc, extents[last]);
-        mapping.map(inner.getResult(0),
-                    arith::RemUIOp::create(b, loc, index, extent).getResult());
-      }
-    }
-  }
-  yieldCopy(b, loc, mapping.lookupOrDefault(operand.value), operand,
-            extents[last]);
-  return copy;
 }
 
 /// Without what its body does not read: its extents are other ones than those of copies.

@@ -49,6 +49,21 @@ func.func @floats(%a: i32, %b: i32) -> f32 {
   return %e#0 : f32
 }
 
+// Floats of 8 bits: 32 a step, types of their own, no operand transposed.
+
+// CHECK-LABEL: func @bytes(
+// CHECK: wgmma.mma_async.sync.aligned.m64n8k32.f32.e5m2.e4m3 {$0, $1, $2, $3}, $4, $5, q, 1, 1;
+// CHECK-SAME: add.s64 db, $5, 2;
+// CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k32.f32.e5m2.e4m3 {$0, $1, $2, $3}, da, db, p, 1, 1;
+// CHECK-SAME: wgmma.commit_group.sync.aligned;
+func.func @bytes(%a: i32, %b: i32) -> f32 {
+  %left = tile.view at %a : !tile.shared<64x128xf8E5M2>
+  %right = tile.view at %b : !tile.shared<8x128xf8E4M3FN>
+  %s = tile.multiply %left, %right over 64 : !tile.shared<64x128xf8E5M2>, !tile.shared<8x128xf8E4M3FN> -> !tile.accumulators<64x8xf32>
+  %e:4 = tile.wait_products 0 of %s : !tile.accumulators<64x8xf32>
+  return %e#0 : f32
+}
+
 // From elements, the left operand in registers: accumulators are tied, elements are
 // packed two a register; the operand stays alive until the wait.
 

@@ -11,6 +11,8 @@ using namespace mlir;
 static int64_t numberOf(Type element) {
   if (element.isF16())
     return 0;
+  if (element.getIntOrFloatBitWidth() == 8)
+    return 3;
   return element.isBF16() ? 1 : 2;
 }
 

@@ -80,7 +80,7 @@ SmallVector<Value> CascadeMainloop::multiplyTiledRows(unsigned i) {
         copy(copies.stageBefore(ring.stage),
              arith::AddIOp::create(b, loc, tile, index(layout.stages - 1)));
         Value sum = ptx.multiply(
-            width, kSumTile,
+            width, plan.sumTile(),
             ptx.accumulate(carried.drop_back(2), plan.consumerRows),
             {pipeline.tileIn(ring.stage, *load.left, load.right.bytes()),
              load.left->isByRows, of.ids.consumer},

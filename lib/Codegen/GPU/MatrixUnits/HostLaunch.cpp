@@ -106,13 +106,14 @@ Value HostLaunch::makeTensorMap(const MatrixTile &tile) {
     llvm_unreachable("the plan takes parts whose strides are known");
   // Sizes, strides in bytes, boxes; innermost first.
   SmallVector<Value> sizes, strides;
-  Value stride = index(2);
+  int64_t bytes = bytesOf(type.getElementType());
+  Value stride = index(bytes);
   for (int64_t i = rank - 1; i >= 0; --i) {
     Value size = type.isDynamicDim(i)
                      ? Value(memref::DimOp::create(b, loc, memref, i))
                      : index(type.getDimSize(i));
     stride = arith::MulIOp::create(b, loc, stride, size);
-    strides.push_back(isPart && i > 0 ? index(2 * known[i - 1]) : stride);
+    strides.push_back(isPart && i > 0 ? index(bytes * known[i - 1]) : stride);
     if (std::optional<int64_t> end = findEnd(tile, i, space.staticExtents);
         end && !type.isDynamicDim(i) && *end < type.getDimSize(i))
       size = index(*end);
@@ -125,7 +126,7 @@ Value HostLaunch::makeTensorMap(const MatrixTile &tile) {
   unsigned rows = tile.isByRows ? tile.source.sum : tile.source.free;
   for (int64_t i = 0; i < 5; ++i) {
     int64_t at = rank - 1 - i;
-    description.push_back(index(i == 0                ? 64
+    description.push_back(index(i == 0                ? kSumBytes / bytes
                                 : at == int64_t(rows) ? tile.rowsOfPart()
                                                       : 1));
   }

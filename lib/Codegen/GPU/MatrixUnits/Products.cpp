@@ -4,6 +4,11 @@
 using namespace mlir;
 using namespace redfuse;
 
+/// Columns of a product of floats of 8 bits that run at a time. Beside 128 sums of a thread
+/// there is room for 64 more. Of 4096 to 8192 cubed on an H200 those of 64 and 96 columns took
+/// 1.05 of the time.
+static constexpr int64_t kColumnsOfPart = 128;
+
 Value Products::start(unsigned i, Value stage, ValueRange elements,
                       Value left) {
   const MatrixProduct &product = plan.products[i];
@@ -34,19 +39,73 @@ Fragment Products::asFragment(unsigned product, ValueRange elements) {
   return fragment;
 }
 
+/// Starts the product of a tile of the sum.
+Value Products::multiplyTile(unsigned i, PipelineState at, Value accumulators) {
+  const MatrixTile &left = *layout.products[i].left,
+                   &right = layout.products[i].right;
+  pipeline.consumerWait(at);
+  Value rows = pipeline.tileIn(at.stage, left, right.bytes());
+  return ptx.multiply(plan.widths.lookup(plan.products[i].n), plan.sumTile(),
+                      accumulators, {rows, left.isByRows, of.ids.consumer},
+                      {pipeline.tileIn(at.stage, right), right.isByRows});
+}
+
+/// Starts the product of a tile of the sum and of some columns, from `first` on.
+Value Products::multiplyPart(unsigned i, Value stage, int64_t first) {
+  const MatrixTile &left = *layout.products[i].left;
+  MatrixTile part = layout.products[i].right;
+  Value rows = pipeline.tileIn(stage, left, part.bytes());
+  int64_t count = std::min(part.type.getRows() - first, kColumnsOfPart);
+  part.type = tile::SharedType::get(
+      b.getContext(), count, part.type.getColumns(), part.type.getElement());
+  Value tile = pipeline.tileIn(stage, part, first * kSumBytes);
+  return ptx.multiply(count, plan.sumTile(), /*accumulators=*/Value(),
+                      {rows, /*isByRows=*/false, of.ids.consumer},
+                      {tile, /*isByRows=*/false});
+}
+
+/// A product whose tiles of the sum threads add up: that of some columns while the next
+/// ones' runs. None runs from one tile of the sum to the next: it would be moved to other
+/// registers meanwhile, and ptxas would wait for it.
+SmallVector<Value> Products::multiplyInParts(unsigned i, PipelineState &ring) {
+  const MatrixProduct &product = plan.products[i];
+  int64_t columns = plan.widths.lookup(product.n);
+  size_t size = size_t(plan.elementsOf(columns));
+  SmallVector<Value> state(
+      size, arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0)));
+  state.append({ring.stage, ring.phase});
+  state = emitFor(
+      b, loc, index(0), sums.count(product), index(1), state,
+      [&](Value, ValueRange carried) {
+        PipelineState at{carried[size], carried[size + 1]};
+        pipeline.consumerWait(at);
+        SmallVector<Value> next;
+        Value running = multiplyPart(i, at.stage, 0);
+        for (int64_t first = 0; first < columns; first += kColumnsOfPart) {
+          SmallVector<Value> made = ptx.waitProducts(0, running);
+          if (first + kColumnsOfPart < columns)
+            running = multiplyPart(i, at.stage, first + kColumnsOfPart);
+          else
+            pipeline.consumerRelease(at.stage);
+          for (Value more : made)
+            next.push_back(
+                arith::AddFOp::create(b, loc, carried[next.size()], more));
+        }
+        at = pipeline.advance(at);
+        next.append({at.stage, at.phase});
+        return next;
+      });
+  ring = {state[size], state[size + 1]};
+  state.truncate(size);
+  return state;
+}
+
 SmallVector<Value> Products::multiplyTiled(unsigned i, PipelineState &ring,
                                            SmallVectorImpl<Value> &running) {
   const MatrixProduct &product = plan.products[i];
-  const MatrixTile &left = *layout.products[i].left,
-                   &right = layout.products[i].right;
-  auto step = [&](PipelineState at, Value accumulators) {
-    pipeline.consumerWait(at);
-    Value rows = pipeline.tileIn(at.stage, left, right.bytes());
-    return ptx.multiply(plan.widths.lookup(product.n), kSumTile, accumulators,
-                        {rows, left.isByRows, of.ids.consumer},
-                        {pipeline.tileIn(at.stage, right), right.isByRows});
-  };
-  Value sum = step(ring, {});
+  if (plan.addsTilesInRegisters())
+    return multiplyInParts(i, ring);
+  Value sum = multiplyTile(i, ring, {});
   // What ran before is over before the loader comes to its stage again.
   if (!running.empty())
     ptx.waitProducts(1, {});
@@ -60,7 +119,7 @@ SmallVector<Value> Products::multiplyTiled(unsigned i, PipelineState &ring,
   state = emitFor(b, loc, one, sums.count(product), one, state,
                   [&](Value, ValueRange carried) {
                     PipelineState at{carried[2], carried[3]};
-                    Value next = step(at, carried[0]);
+                    Value next = multiplyTile(i, at, carried[0]);
                     ptx.waitProducts(1, {});
                     pipeline.consumerRelease(carried[1]);
                     PipelineState then = pipeline.advance(at);

@@ -31,6 +31,12 @@ public:
   Fragment asFragment(unsigned product, mlir::ValueRange elements);
 
 private:
+  mlir::Value multiplyTile(unsigned product, PipelineState at,
+                           mlir::Value accumulators);
+  llvm::SmallVector<mlir::Value> multiplyInParts(unsigned product,
+                                                 PipelineState &ring);
+  mlir::Value multiplyPart(unsigned product, mlir::Value stage, int64_t first);
+
   SharedStorage &storage;
   TilePipeline &pipeline;
   TilePlacement &placement;

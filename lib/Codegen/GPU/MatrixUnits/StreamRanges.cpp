@@ -209,7 +209,7 @@ void StreamRanges::setStep(Value step) {
 Value SumRanges::count(const MatrixProduct &product) {
   Value count = b.createOrFold<arith::CeilDivUIOp>(
       loc, place.extents[product.k],
-      arith::ConstantIndexOp::create(b, loc, kSumTile));
+      arith::ConstantIndexOp::create(b, loc, plan.sumTile()));
   for (unsigned d : product.outerSums)
     count = b.createOrFold<arith::MulIOp>(loc, count, place.extents[d]);
   if (plan.sumSplits == 1)

@@ -181,8 +181,9 @@ SmallVector<Value> TilePlacement::positionsOf(const MatrixTile &tile,
   SmallVector<Value> inOuter(space.numDims);
   if (sumTile && !tile.outerSums.empty()) {
     Value rest = sumTile;
-    sumTile = divide(rest, b.createOrFold<arith::CeilDivUIOp>(
-                               loc, place.extents[tile.sum], index(kSumTile)));
+    sumTile =
+        divide(rest, b.createOrFold<arith::CeilDivUIOp>(
+                         loc, place.extents[tile.sum], index(plan.sumTile())));
     for (unsigned d : llvm::reverse(ArrayRef(tile.outerSums).drop_front()))
       inOuter[d] = divide(rest, place.extents[d]);
     inOuter[tile.outerSums.front()] = rest;
@@ -192,7 +193,8 @@ SmallVector<Value> TilePlacement::positionsOf(const MatrixTile &tile,
     Value at = inOuter[d] ? inOuter[d] : place.offsets[d];
     if (d == tile.sum && sumTile)
       at = arith::MulIOp::create(
-          b, loc, sumTile, arith::ConstantIndexOp::create(b, loc, kSumTile));
+          b, loc, sumTile,
+          arith::ConstantIndexOp::create(b, loc, plan.sumTile()));
     if (!at)
       at = arith::ConstantIndexOp::create(b, loc, 0);
     positions.push_back(at);

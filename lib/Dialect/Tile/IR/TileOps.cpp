@@ -414,18 +414,25 @@ LogicalResult MultiplyOp::verify() {
   SharedType right = getRight().getType();
   int64_t sum = getSum();
   Type element = right.getElement();
-  if (!element.isBF16() && !element.isF16() && !element.isF32())
-    return emitOpError() << "elements must be bf16, f16 or f32, got "
-                         << element;
+  auto isByte = [](Type type) {
+    return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+  };
+  if (!element.isBF16() && !element.isF16() && !element.isF32() &&
+      !isByte(element))
+    return emitOpError()
+           << "elements must be bf16, f16, f32, f8E4M3FN or f8E5M2, got "
+           << element;
   // An instruction has 32 bytes of the sum.
-  int64_t step = element.isF32() ? 8 : 16;
+  int64_t step = 32 * 8 / element.getIntOrFloatBitWidth();
   if (sum < step || sum % step != 0)
     return emitOpError() << "sums over a multiple of " << step << ", got "
                          << sum;
-  if (element.isF32() && (!isa<SharedType>(getLeft().getType()) ||
-                          getLeftRows() || getRightRows()))
-    return emitOpError("operands of f32 are in shared memory, and the sum runs "
-                       "along their columns");
+  if ((element.isF32() || isByte(element)) &&
+      (!isa<SharedType>(getLeft().getType()) || getLeftRows() ||
+       getRightRows()))
+    return emitOpError() << "operands of " << element
+                         << " are in shared memory, and the sum runs along "
+                            "their columns";
   // The extents of an operand: of the sum, and the other one.
   auto verifyTile = [&](SharedType tile, bool isByRows, int64_t free,
                         StringRef side) -> LogicalResult {
@@ -444,7 +451,8 @@ LogicalResult MultiplyOp::verify() {
   if (failed(verifyTile(right, getRightRows(), result.getColumns(), "right")))
     return failure();
   if (auto left = dyn_cast<SharedType>(getLeft().getType())) {
-    if (left.getElement() != element)
+    if (left.getElement() != element &&
+        !(isByte(left.getElement()) && isByte(element)))
       return emitOpError() << "operands are of " << left.getElement()
                            << " and of " << element;
     if (failed(verifyTile(left, getLeftRows(), result.getRows(), "left")))

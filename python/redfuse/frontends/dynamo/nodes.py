@@ -35,7 +35,10 @@ _POINTWISE = (
     "aten.full.default", "aten.iota.default", "prims.iota.default", "aten.scalar_tensor.default",
 )  # fmt: skip
 _JOINS = ("aten.cat.default",)
-_PRODUCTS = ("aten.bmm.default", "aten.baddbmm.default", "aten.mm.default", "aten.addmm.default")
+_PRODUCTS = (
+    "aten.bmm.default", "aten.baddbmm.default", "aten.mm.default", "aten.addmm.default",
+    "aten._scaled_mm.default",
+)  # fmt: skip
 ATTENTIONS = (
     "redfuse.attention.default",
     "aten.scaled_dot_product_attention.default",

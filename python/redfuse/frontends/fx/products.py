@@ -6,11 +6,12 @@ import math as numbers
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from mlir import ir
 from mlir.dialects import arith
 
 from . import dtypes
-from .builder import Builder, Tensor
+from .builder import Builder, Tensor, refuse
 from .pointwise import computed_in, elementwise
 from .registry import Call, lowers
 
@@ -83,6 +84,38 @@ def _linear(c: Call, input: Tensor, weight: Tensor, bias: Tensor | None = None) 
         c, f"{rows}k,{column}k->{rows}{column}", input, weight, c.dtype if bias is None else inner
     )
     return made if bias is None else elementwise(c, [made, bias], c.dtype, arith.addf)
+
+
+@lowers("_scaled_mm.default")
+def _scaled_mm(
+    c: Call, self: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor,
+    bias: Tensor | None = None, scale_result: Tensor | None = None, out_dtype: Any = None,
+    use_fast_accum: bool = False,
+) -> Tensor:  # fmt: skip
+    """Of floats of 8 bits, with a scale for all of an operand, or for each row and column."""
+    m, n = c.shape
+    for name, scale, rows in (("scale_a", scale_a, (m, 1)), ("scale_b", scale_b, (1, n))):
+        if scale.dtype != torch.float32 or scale.shape not in ((), (1,), (1, 1), rows):
+            refuse(
+                f"{name} of shape {list(scale.shape)} and {scale.dtype}; expected one float32 or "
+                f"{list(rows)} of them"
+            )
+    made = _product(c, "mk,kn->mn", self, mat2, torch.float32)
+    more = [x for x in (bias, scale_result) if x is not None]
+
+    def body(v: Scalar, a: Scalar, b: Scalar, *rest: Scalar) -> Scalar:
+        v = arith.mulf(arith.mulf(v, a), b)
+        if bias is not None:
+            v, rest = arith.addf(v, rest[0]), rest[1:]
+        if c.dtype.itemsize > 1:
+            return v
+        if scale_result is not None:
+            v = arith.mulf(v, rest[0])
+        largest = torch.finfo(c.dtype).max
+        v = arith.minimumf(v, dtypes.constant(largest, torch.float32))
+        return arith.maximumf(v, dtypes.constant(-largest, torch.float32))
+
+    return elementwise(c, [made, scale_a, scale_b, *more], torch.float32, body)
 
 
 # ---- convolutions

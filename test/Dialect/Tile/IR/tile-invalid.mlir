@@ -349,7 +349,7 @@ func.func @sum(%a: !tile.shared<64x64xbf16>, %b: !tile.shared<64x64xbf16>) {
 // -----
 
 func.func @element(%a: !tile.shared<64x128xi8>, %b: !tile.shared<64x128xi8>) {
-  // expected-error@+1 {{elements must be bf16, f16 or f32, got 'i8'}}
+  // expected-error@+1 {{elements must be bf16, f16, f32, f8E4M3FN or f8E5M2, got 'i8'}}
   %c = tile.multiply %a, %b over 64 : !tile.shared<64x128xi8>, !tile.shared<64x128xi8> -> !tile.accumulators<64x64xf32>
   return
 }
@@ -502,7 +502,23 @@ func.func @copied(%m: memref<64x24xbf16>, %t: !tile.shared<64x64xbf16>, %at: ind
 // -----
 
 func.func @transposed(%a: !tile.shared<64x32xf32>, %b: !tile.shared<32x32xf32>) {
-  // expected-error@+1 {{operands of f32 are in shared memory, and the sum runs along their columns}}
+  // expected-error@+1 {{operands of 'f32' are in shared memory, and the sum runs along their columns}}
   %c = tile.multiply %a, %b rows over 32 : !tile.shared<64x32xf32>, !tile.shared<32x32xf32> -> !tile.accumulators<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @transposed_bytes(%a: !tile.shared<64x128xf8E4M3FN>, %b: !tile.shared<32x128xf8E4M3FN>) {
+  // expected-error@+1 {{operands of 'f8E4M3FN' are in shared memory, and the sum runs along their columns}}
+  %c = tile.multiply %a, %b rows over 32 : !tile.shared<64x128xf8E4M3FN>, !tile.shared<32x128xf8E4M3FN> -> !tile.accumulators<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @bytes_and_halves(%a: !tile.shared<64x64xbf16>, %b: !tile.shared<32x128xf8E4M3FN>) {
+  // expected-error@+1 {{operands are of 'bf16' and of 'f8E4M3FN'}}
+  %c = tile.multiply %a, %b over 32 : !tile.shared<64x64xbf16>, !tile.shared<32x128xf8E4M3FN> -> !tile.accumulators<64x32xf32>
   return
 }

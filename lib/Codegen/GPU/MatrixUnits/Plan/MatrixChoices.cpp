@@ -92,7 +92,7 @@ std::optional<int64_t> MatrixPlanner::streamWidth(int64_t registers,
   int64_t resident = 0, widest = 0;
   for (MatrixProduct &product : plan.products) {
     int64_t other = product.isSecond    ? plan.widths[product.n]
-                    : product.tiledLeft ? kSumTile
+                    : product.tiledLeft ? plan.sumTile()
                                         : plan.widths[product.k];
     widest = std::max<int64_t>(widest, llvm::alignTo(other, 64));
     if (product.isSecond)
@@ -243,7 +243,7 @@ MatrixPlanner::sumTilesOf(const MatrixProduct &product) const {
   std::optional<int64_t> extent = extentOf(product.k);
   if (!extent)
     return std::nullopt;
-  int64_t count = llvm::divideCeil(*extent, kSumTile);
+  int64_t count = llvm::divideCeil(*extent, plan.sumTile());
   for (unsigned d : product.outerSums) {
     std::optional<int64_t> outer = extentOf(d);
     if (!outer)
@@ -262,13 +262,19 @@ int64_t MatrixPlanner::countBatch() const {
   return count;
 }
 
+double MatrixPlanner::cyclesOfColumn() const {
+  return plan.addsTilesInRegisters() ? kCyclesOfByteColumn : kCyclesOfColumn;
+}
+
 /// A product as its price sees it; extents of rows and columns are known.
 SharedSum MatrixPlanner::sharedSumOf(const MatrixProduct &product) const {
-  int64_t length = product.outerSums.empty() ? *extentOf(product.k)
-                                             : *sumTilesOf(product) * kSumTile;
+  int64_t tiles = *sumTilesOf(product);
+  double length = product.outerSums.empty() ? double(*extentOf(product.k))
+                                            : double(tiles * plan.sumTile());
   double elements =
       double(*extentOf(plan.m) + *extentOf(product.n)) * length * countBatch();
-  return {length, plan.widths.lookup(product.n), 2 * elements};
+  return {tiles, plan.widths.lookup(product.n), plan.elementBytes * elements,
+          cyclesOfColumn()};
 }
 
 /// How many rows a block has, and how many blocks share a sum. Few tiles would
@@ -396,7 +402,8 @@ void MatrixPlanner::chooseFullRounds(double cycles) {
   for (int64_t consumers : {2, 3})
     for (int64_t width : {192, 160, 224, 144, 176, 208, 240, 128, 256}) {
       if (consumers == 3 &&
-          (width > kColumnsOfThree || sum.length < kSumOfThree))
+          (width > kColumnsOfThree || plan.addsTilesInRegisters() ||
+           sum.tiles * plan.sumTile() < kSumOfThree))
         continue;
       double now = cyclesOf(width, consumers);
       if (now >= best)
@@ -451,8 +458,9 @@ std::pair<int64_t, int64_t> MatrixPlanner::findCluster() {
            : width >= plan.rows() ? std::pair(2, 1)
                                   : std::pair(1, 2);
   int64_t tiles = clusters(1, 1);
-  double copied = double(plan.rows() + width) * kSumTile * 2 / kTileCacheBytes;
-  double computed = double(plan.products.size() * plan.consumers * width) * 2;
+  double copied = double(plan.rows() + width) * kSumBytes / kTileCacheBytes;
+  double computed =
+      double(plan.products.size() * plan.consumers * width) * cyclesOfColumn();
   int64_t sum = std::numeric_limits<int64_t>::max();
   for (const MatrixProduct &product : plan.products)
     sum = std::min(sum, *sumTilesOf(product));

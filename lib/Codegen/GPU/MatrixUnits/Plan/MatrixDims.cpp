@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "MatrixPlanner.h"
 
+#include "redfuse/Analysis/RoundedSums.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -145,6 +146,20 @@ bool MatrixPlanner::isLastOfResults(unsigned d) {
                       });
 }
 
+static bool isByte(Value v) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(v.getType());
+}
+
+/// Whether both factors are floats of 8 bits in memory, whose sums may be added up with the
+/// digits that the unit has for these.
+bool MatrixPlanner::areBytes(const MatrixProduct &product, Value a, Value c) {
+  return plan.target.hasWgmma && !plan.stream &&
+         llvm::all_of(
+             ArrayRef{stripExtension(a), stripExtension(c)},
+             [](Value v) { return isa<BlockArgument>(v) && isByte(v); }) &&
+         isRoundedBehind(product.reduce);
+}
+
 /// Whether a dim is rows of all products: in one operand of each, of which the other
 /// one is in memory as it is.
 bool MatrixPlanner::canBeRows(unsigned d) {
@@ -155,7 +170,9 @@ bool MatrixPlanner::canBeRows(unsigned d) {
              inC = (*sets)[pair.second].test(d);
         Value other = stripExtension(inA ? pair.second : pair.first);
         return inA != inC && llvm::is_contained(product.reduce.getInto(), d) &&
-               isa<BlockArgument>(other) && isHalf(other.getType());
+               isa<BlockArgument>(other) &&
+               (isHalf(other.getType()) ||
+                areBytes(product, pair.first, pair.second));
       });
 }
 

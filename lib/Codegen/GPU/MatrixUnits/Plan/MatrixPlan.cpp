@@ -52,17 +52,18 @@ bool MatrixPlanner::isOfSums(AffineExpr index) const {
 
 /// Whether all rows begin at known multiples of 16 bytes, with their elements side by side.
 static bool beginsAtPieces(MemRefType type) {
+  int64_t piece = 16 / bytesOf(type.getElementType());
   if (type.getLayout().isIdentity()) {
     int64_t last = type.getShape().back();
-    return !ShapedType::isDynamic(last) && last % 8 == 0;
+    return !ShapedType::isDynamic(last) && last % piece == 0;
   }
   SmallVector<int64_t> strides;
   int64_t offset;
   if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
     return false;
   strides.back() = offset;
-  return llvm::all_of(strides, [](int64_t elements) {
-    return !ShapedType::isDynamic(elements) && elements % 8 == 0;
+  return llvm::all_of(strides, [&](int64_t elements) {
+    return !ShapedType::isDynamic(elements) && elements % piece == 0;
   });
 }
 
@@ -102,7 +103,7 @@ bool MatrixPlanner::findSource(Value v, unsigned free, unsigned sum,
   // the tensor, and what lies between may be no number.
   int64_t summed = space.staticExtents[sum];
   if (!plan.target.hasWgmma && type.getDimSize(*sumAt) != summed &&
-      !ShapedType::isDynamic(summed) && summed % kSumTile != 0)
+      !ShapedType::isDynamic(summed) && summed % plan.sumTile() != 0)
     return refuse("a matrix goes on behind what is summed, within a tile");
   source = {tensor, map, *freeAt, *sumAt};
   if (*freeAt + 1 != map.getNumResults() && *sumAt + 1 != map.getNumResults())
@@ -127,7 +128,9 @@ bool MatrixPlanner::placeOperands(MatrixProduct &product) {
   // did so too.
   product.left = a;
   Value narrow = stripExtension(a);
-  bool isNarrow = narrow != a && narrow.getType() == product.element;
+  bool areOfBytes = areBytes(product, a, c);
+  bool isNarrow =
+      narrow != a && (narrow.getType() == product.element || areOfBytes);
   if (!isNarrow) {
     auto narrowed = product.reduce->getAttrOfType<TypeAttr>(kNarrowedAttr);
     if (!narrowed || narrowed.getValue() != product.element ||
@@ -155,6 +158,12 @@ bool MatrixPlanner::placeOperands(MatrixProduct &product) {
     product.tiledLeft.emplace();
     if (!findSource(narrow, plan.m, product.k, *product.tiledLeft))
       return false;
+    auto isAlongSum = [](const MatrixSource &source) {
+      return source.sum + 1 == source.map.getNumResults();
+    };
+    if (areOfBytes &&
+        !(isAlongSum(product.right) && isAlongSum(*product.tiledLeft)))
+      return refuse("floats of 8 bits do not lie along the sum in memory");
   } else if (inRegisters && !product.isSecond && isNarrow &&
              isa<BlockArgument>(narrow)) {
     MatrixSource source;
@@ -328,6 +337,11 @@ bool MatrixPlanner::matchProducts() {
   for (MatrixProduct &product : plan.products)
     if (!placeOperands(product) || (product.isSecond && !findState(product)))
       return false;
+  plan.elementBytes = bytesOf(plan.products.front().element);
+  if (llvm::any_of(plan.products, [&](const MatrixProduct &product) {
+        return bytesOf(product.element) != plan.elementBytes;
+      }))
+    return refuse("some of its products are of 8 bits, others of 16");
   return plan.target.hasWgmma || placeForMmaSync(plan, why);
 }
 

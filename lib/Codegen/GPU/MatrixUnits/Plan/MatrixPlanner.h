@@ -53,6 +53,7 @@ private:
                                     mlir::Value right);
   bool isLastOfResults(unsigned d);
   bool isScattered(Value v, unsigned rows, unsigned sum);
+  bool areBytes(const MatrixProduct &product, mlir::Value a, mlir::Value c);
   bool canBeRows(unsigned d);
   double scoreOfRows(unsigned d);
   bool chooseRows();
@@ -81,6 +82,7 @@ private:
   bool canMulticast() const;
   std::pair<int64_t, int64_t> findCluster();
   int64_t countBatch() const;
+  double cyclesOfColumn() const;
   SharedSum sharedSumOf(const MatrixProduct &product) const;
   void shareFold(int64_t tiles, int64_t rows);
   std::optional<int64_t> extentOf(unsigned d) const {

@@ -20,10 +20,11 @@ static MatrixTile layOutTile(const MatrixSource &source, unsigned free,
   tile.isByRows = source.sum + 1 != source.map.getNumResults();
   int64_t rows = tile.isByRows ? sumWidth : freeWidth;
   int64_t columns = tile.isByRows ? freeWidth : sumWidth;
-  auto memref = cast<ShapedType>(source.argument.getType());
-  tile.type = tile::SharedType::get(memref.getContext(), rows,
-                                    llvm::alignTo(columns, 64),
-                                    memref.getElementType());
+  Type element = cast<ShapedType>(source.argument.getType()).getElementType();
+  tile.type = tile::SharedType::get(
+      element.getContext(), rows,
+      llvm::alignTo(columns, kSumBytes * 8 / element.getIntOrFloatBitWidth()),
+      element);
   return tile;
 }
 
@@ -44,7 +45,8 @@ static void layOutTiles(const MatrixPlan &plan, SharedLayout &layout) {
   unsigned nextMap = 0;
   auto layOut = [&](const MatrixProduct &product, const MatrixSource &source,
                     unsigned free, int64_t freeWidth) {
-    int64_t sum = product.tiledLeft ? kSumTile : plan.widths.lookup(product.k);
+    int64_t sum =
+        product.tiledLeft ? plan.sumTile() : plan.widths.lookup(product.k);
     MatrixTile tile = layOutTile(source, free, product.k, freeWidth, sum);
     tile.outerSums = product.outerSums;
     tile.map = nextMap++;

@@ -85,14 +85,13 @@ static double cyclesAtOnce(ArrayRef<SharedSum> sums, const SharedTiles &shared,
   double cache = std::min(kCacheBytes * idle, kMostCacheBytes),
          memory = std::min(kMemoryBytesAtOnce * idle, kMostMemoryBytes);
   for (const SharedSum &sum : sums) {
-    double steps =
-        llvm::divideCeil(llvm::divideCeil(sum.length, kSumTile), shared.split);
+    double steps = llvm::divideCeil(sum.tiles, shared.split);
     double width = sum.columns;
-    double copied = (own / shared.clusterColumns + width / shared.clusterRows) *
-                    kSumTile * 2;
+    double copied =
+        (own / shared.clusterColumns + width / shared.clusterRows) * kSumBytes;
     cycles +=
         std::max({steps * copied / cache, sum.operandBytes / blocks / memory,
-                  steps * shared.consumers * width * 2});
+                  steps * shared.consumers * width * sum.cyclesOfColumn});
     if (shared.split > 1)
       cycles += own * width * 4 * (shared.split - 1) / shared.split /
                 kBytesBetweenAtOnce;
@@ -112,10 +111,10 @@ double redfuse::cyclesOfShared(ArrayRef<SharedSum> sums,
   // Rows come from memory; columns, which all blocks read, from the cache.
   double cycles = kStartCycles;
   for (const SharedSum &sum : sums) {
-    double steps = llvm::divideCeil(sum.length, kSumTile), width = sum.columns;
-    cycles += steps * std::max({(own + width) * kSumTile * 2 / kCacheBytes,
-                                own * kSumTile * 2 / kMemoryBytes,
-                                shared.consumers * width * 2});
+    double steps = sum.tiles, width = sum.columns;
+    cycles += steps * std::max({(own + width) * kSumBytes / kCacheBytes,
+                                own * kSumBytes / kMemoryBytes,
+                                shared.consumers * width * sum.cyclesOfColumn});
   }
   return cycles * llvm::divideCeil(int64_t(blocks), units);
 }

@@ -468,3 +468,65 @@ redfuse.kernel @pixels_0 attributes {num_inputs = 2 : i64,
   } -> tensor<8x64x256x256xbf16>
   redfuse.yield %0 : tensor<8x64x256x256xbf16>
 }
+
+// -----
+
+// Floats of 8 bits whose sums are rounded: both lie along the sum, of which a tile has 128.
+// What is left over of it is no reason to do without.
+
+// CHECK-LABEL: func.func @bytes
+// CHECK: redfuse.launch
+// CHECK-SAME: #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 256, 0],
+// CHECK-SAME: left = [tiled]
+// MMA-LABEL: func.func @bytes
+// MMA: redfuse.no_matrices = "no dim is the rows of every product, with 16-bit floats in memory on the other side"
+#ik = affine_map<(i, j, k) -> (i, k)>
+#jk = affine_map<(i, j, k) -> (j, k)>
+#ij = affine_map<(i, j, k) -> (i, j)>
+func.func @bytes(%x: memref<4096x1040xf8E4M3FN>, %y: memref<4096x1040xf8E5M2>, %out: memref<4096x4096xbf16>) {
+  redfuse.launch @bytes_0 ins(%x, %y : memref<4096x1040xf8E4M3FN>, memref<4096x1040xf8E5M2>) outs(%out : memref<4096x4096xbf16>)
+  return
+}
+redfuse.kernel @bytes_0 attributes {num_inputs = 2 : i64, schedule = #redfuse.schedule<resident, grid = [0, 1], tiles = [64, 64, 0]>} {
+^bb0(%x: tensor<4096x1040xf8E4M3FN>, %y: tensor<4096x1040xf8E5M2>, %init: tensor<4096x4096xbf16>):
+  %r = redfuse.cascade {indexing_maps = [#ik, #jk, #ij]}
+      ins(%x, %y : tensor<4096x1040xf8E4M3FN>, tensor<4096x1040xf8E5M2>) outs(%init : tensor<4096x4096xbf16>) {
+  ^bb0(%a: f8E4M3FN, %b: f8E5M2):
+    %two = arith.constant 2.0 : f32
+    %v = arith.extf %a : f8E4M3FN to f32
+    %w = arith.extf %b : f8E5M2 to f32
+    %p = arith.mulf %v, %w : f32
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f32
+    %t = arith.mulf %s, %two : f32
+    %c = arith.truncf %t : f32 to bf16
+    redfuse.yield %c : bf16
+  } -> tensor<4096x4096xbf16>
+  redfuse.yield %r : tensor<4096x4096xbf16>
+}
+
+// -----
+
+// A result of f32 shows more digits than the unit has for these.
+
+// CHECK-LABEL: func.func @digits
+// CHECK: redfuse.no_matrices
+#ik = affine_map<(i, j, k) -> (i, k)>
+#jk = affine_map<(i, j, k) -> (j, k)>
+#ij = affine_map<(i, j, k) -> (i, j)>
+func.func @digits(%x: memref<4096x1040xf8E4M3FN>, %y: memref<4096x1040xf8E4M3FN>, %out: memref<4096x4096xf32>) {
+  redfuse.launch @digits_0 ins(%x, %y : memref<4096x1040xf8E4M3FN>, memref<4096x1040xf8E4M3FN>) outs(%out : memref<4096x4096xf32>)
+  return
+}
+redfuse.kernel @digits_0 attributes {num_inputs = 2 : i64, schedule = #redfuse.schedule<resident, grid = [0, 1], tiles = [64, 64, 0]>} {
+^bb0(%x: tensor<4096x1040xf8E4M3FN>, %y: tensor<4096x1040xf8E4M3FN>, %init: tensor<4096x4096xf32>):
+  %r = redfuse.cascade {indexing_maps = [#ik, #jk, #ij]}
+      ins(%x, %y : tensor<4096x1040xf8E4M3FN>, tensor<4096x1040xf8E4M3FN>) outs(%init : tensor<4096x4096xf32>) {
+  ^bb0(%a: f8E4M3FN, %b: f8E4M3FN):
+    %v = arith.extf %a : f8E4M3FN to f32
+    %w = arith.extf %b : f8E4M3FN to f32
+    %p = arith.mulf %v, %w : f32
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<4096x4096xf32>
+  redfuse.yield %r : tensor<4096x4096xf32>
+}

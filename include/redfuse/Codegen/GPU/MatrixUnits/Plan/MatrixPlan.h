@@ -15,8 +15,8 @@
 
 namespace redfuse {
 
-/// Elements of a sum that a tile has where it is cut.
-constexpr int64_t kSumTile = 64;
+/// Bytes of a sum that each row of a tile has where it is cut.
+constexpr int64_t kSumBytes = 128;
 
 /// A tensor of the kernel that matrix units read from shared memory.
 struct MatrixSource {
@@ -65,6 +65,8 @@ struct MatrixPlan {
   llvm::SmallVector<MatrixProduct> products;
   /// How many columns a block has of each column dim; padded.
   llvm::DenseMap<unsigned, int64_t> widths;
+  /// Bytes of an operand's element in memory: two, or one of floats of 8 bits.
+  int64_t elementBytes = 2;
   /// Warpgroups (four warps) that multiply, and the rows of each.
   int64_t consumers = 2, consumerRows = 64;
   /// Blocks, one cluster, that share the tiled sums of a tile of results.
@@ -101,6 +103,11 @@ struct MatrixPlan {
 
   bool isColumn(unsigned d) const { return widths.contains(d); }
   int64_t rows() const { return consumerRows * consumers; }
+  /// Elements of a sum that a tile has where it is cut.
+  int64_t sumTile() const { return kSumBytes / elementBytes; }
+  /// The unit has few digits for sums of floats of 8 bits: it adds up one tile of the sum
+  /// at a time, which threads add to sums of f32.
+  bool addsTilesInRegisters() const { return elementBytes == 1; }
   /// Threads of a block.
   int64_t threads() const {
     return 32 * target.loaderWarps() + 128 * consumers;

@@ -1,0 +1,16 @@
+//===- RoundedSums.h - sums of which few digits count -----------*- C++ -*-===//
+#ifndef REDFUSE_ANALYSIS_ROUNDEDSUMS_H
+#define REDFUSE_ANALYSIS_ROUNDEDSUMS_H
+
+#include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
+
+namespace redfuse {
+
+/// Whether a sum is rounded to floats of 16 bits or fewer, after what is computed of it
+/// element by element, before it is a result, is compared, or is reduced again: only then
+/// may a matrix unit add with fewer digits than f32 has, as it does floats of 8 bits.
+bool isRoundedBehind(ReduceOp sum);
+
+} // namespace redfuse
+
+#endif // REDFUSE_ANALYSIS_ROUNDEDSUMS_H
