@@ -91,6 +91,40 @@ static bool isTooLargeToHold(CascadeOp cascade, const ScheduleShape &shape,
   return false;
 }
 
+/// Whether a product of 16-bit floats has too few rows, or columns, to be one of matrices
+/// elsewhere, and matrix units take it whole all the same: of 4 rows by weights of 12544 x 5376
+/// they multiply what they copy at the rate of memory.
+static bool isProductOfFewRows(CascadeOp cascade, const ScheduleShape &shape) {
+  const Chip *chip = getChipOf(cascade);
+  if (!chip || !chip->has(Wgmma) || shape.reduces.size() != 1)
+    return false;
+  ReduceOp reduce = shape.reduces.front();
+  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  SmallVector<int64_t> extents = getStaticExtents(cascade);
+  if (!isa_and_nonnull<arith::MulFOp>(mul) ||
+      !reduce.getOperand(0).getType().isF32() ||
+      llvm::any_of(extents, ShapedType::isDynamic))
+    return false;
+  for (Value factor : mul->getOperands()) {
+    auto extend = factor.getDefiningOp<arith::ExtFOp>();
+    auto argument =
+        extend ? dyn_cast<BlockArgument>(extend.getIn()) : BlockArgument();
+    if (!argument || argument.getType().getIntOrFloatBitWidth() != 16)
+      return false;
+    // Rows of whole 16 bytes.
+    AffineMap map = cascade.getIndexingMapsArray()[argument.getArgNumber()];
+    if (map.getNumResults() == 0)
+      return false;
+    auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
+    if (!last || extents[last.getPosition()] % 8 != 0)
+      return false;
+  }
+  return isMatrixProduct(reduce, shape.sets, [&](unsigned d) {
+    return extents[d] > 1 ? std::max(double(extents[d]), kVectorExtent + 1)
+                          : 1.0;
+  });
+}
+
 /// Whether a row that is kept between reductions is longer than that: matrix units
 /// can only walk it.
 static bool hasLongRows(CascadeOp cascade, const ScheduleShape &shape) {
@@ -463,7 +497,8 @@ ScheduleAttr ScheduleChooser::keepWhole() {
   blocks = countBlocks(shape, grid, tiles);
   bytesInAll = countBytes(cascade, shape);
   isTooLarge = isGpu(target) && !shape.hasContraction &&
-               isTooLargeToHold(cascade, shape, tiles);
+               isTooLargeToHold(cascade, shape, tiles) &&
+               !isProductOfFewRows(cascade, shape);
   isLong = isGpu(target) && shape.hasContraction && hasLongRows(cascade, shape);
   if (!request.kind && isWorthSplitting(shape, target, blocks, bytesInAll))
     isSplit = true;

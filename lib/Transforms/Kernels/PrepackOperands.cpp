@@ -372,8 +372,8 @@ static Value findByte(Value factor) {
              : Value();
 }
 
-/// Copies of floats of 8 bits that do not lie along the sum, where the unit of warpgroups may
-/// multiply these: nothing to copy where both do.
+/// Copies of floats of 8 bits that are computed, or do not lie along the sum, where the unit
+/// of warpgroups may multiply these: none of what does.
 std::optional<SmallVector<Operand>> Product::findBytes(ValueRange factors) {
   if (!chip.has(Wgmma) || taps.any() || reduce.getOver().size() != 1 ||
       !isRoundedBehind(reduce))
@@ -384,13 +384,14 @@ std::optional<SmallVector<Operand>> Product::findBytes(ValueRange factors) {
   SmallVector<Operand> operands;
   double seconds = 0;
   for (Value factor : factors) {
-    auto v = dyn_cast_or_null<BlockArgument>(findByte(factor));
+    Value v = findByte(factor);
     bool isComputed = false;
-    if (!v || !isa<FloatType>(v.getType()) || !isOnItsWay(v, isComputed) ||
-        isComputed)
+    if (!v || !isa<FloatType>(v.getType()) || !isOnItsWay(v, isComputed))
       return std::nullopt;
-    AffineMap map = maps[v.getArgNumber()];
-    if (map.getResults().back() == getAffineDimExpr(sum, op.getContext()))
+    auto argument = dyn_cast<BlockArgument>(v);
+    if (argument && !isComputed &&
+        maps[argument.getArgNumber()].getResults().back() ==
+            getAffineDimExpr(sum, op.getContext()))
       continue;
     Operand operand{v, {}};
     const SmallBitVector &own = (*sets)[v];
