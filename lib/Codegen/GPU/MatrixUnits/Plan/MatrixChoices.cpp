@@ -262,10 +262,6 @@ int64_t MatrixPlanner::countBatch() const {
   return count;
 }
 
-double MatrixPlanner::cyclesOfColumn() const {
-  return plan.addsTilesInRegisters() ? kCyclesOfByteColumn : kCyclesOfColumn;
-}
-
 /// A product as its price sees it; extents of rows and columns are known.
 SharedSum MatrixPlanner::sharedSumOf(const MatrixProduct &product) const {
   int64_t tiles = *sumTilesOf(product);
@@ -273,8 +269,7 @@ SharedSum MatrixPlanner::sharedSumOf(const MatrixProduct &product) const {
                                             : double(tiles * plan.sumTile());
   double elements =
       double(*extentOf(plan.m) + *extentOf(product.n)) * length * countBatch();
-  return {tiles, plan.widths.lookup(product.n), plan.elementBytes * elements,
-          cyclesOfColumn()};
+  return {tiles, plan.widths.lookup(product.n), plan.elementBytes * elements};
 }
 
 /// How many rows a block has, and how many blocks share a sum. Few tiles would
@@ -460,7 +455,8 @@ std::pair<int64_t, int64_t> MatrixPlanner::findCluster() {
   int64_t tiles = clusters(1, 1);
   double copied = double(plan.rows() + width) * kSumBytes / kTileCacheBytes;
   double computed =
-      double(plan.products.size() * plan.consumers * width) * cyclesOfColumn();
+      double(plan.products.size() * plan.consumers * width) *
+      (plan.addsTilesInRegisters() ? kCyclesOfByteColumn : kCyclesOfColumn);
   int64_t sum = std::numeric_limits<int64_t>::max();
   for (const MatrixProduct &product : plan.products)
     sum = std::min(sum, *sumTilesOf(product));

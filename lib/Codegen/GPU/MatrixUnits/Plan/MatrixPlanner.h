@@ -82,7 +82,6 @@ private:
   bool canMulticast() const;
   std::pair<int64_t, int64_t> findCluster();
   int64_t countBatch() const;
-  double cyclesOfColumn() const;
   SharedSum sharedSumOf(const MatrixProduct &product) const;
   void shareFold(int64_t tiles, int64_t rows);
   std::optional<int64_t> extentOf(unsigned d) const {

@@ -91,7 +91,7 @@ static double cyclesAtOnce(ArrayRef<SharedSum> sums, const SharedTiles &shared,
         (own / shared.clusterColumns + width / shared.clusterRows) * kSumBytes;
     cycles +=
         std::max({steps * copied / cache, sum.operandBytes / blocks / memory,
-                  steps * shared.consumers * width * sum.cyclesOfColumn});
+                  steps * shared.consumers * width * kCyclesOfColumn});
     if (shared.split > 1)
       cycles += own * width * 4 * (shared.split - 1) / shared.split /
                 kBytesBetweenAtOnce;
@@ -114,7 +114,7 @@ double redfuse::cyclesOfShared(ArrayRef<SharedSum> sums,
     double steps = sum.tiles, width = sum.columns;
     cycles += steps * std::max({(own + width) * kSumBytes / kCacheBytes,
                                 own * kSumBytes / kMemoryBytes,
-                                shared.consumers * width * sum.cyclesOfColumn});
+                                shared.consumers * width * kCyclesOfColumn});
   }
   return cycles * llvm::divideCeil(int64_t(blocks), units);
 }

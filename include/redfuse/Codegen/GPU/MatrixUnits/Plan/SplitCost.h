@@ -34,11 +34,10 @@ struct Splits {
 Splits chooseSplits(const SharedFold &fold, const MatrixTarget &target,
                     int64_t units, int64_t wantedCount, int64_t wantedCluster);
 
-/// The tiles of a product's sum, its columns, the bytes of its operands, and the cycles of a
-/// warpgroup for a column and a tile.
+/// The tiles of a product's sum, its columns, and the bytes of its operands.
 struct SharedSum {
   int64_t tiles, columns;
-  double operandBytes, cyclesOfColumn;
+  double operandBytes;
 };
 /// How the tiles of results are cut and shared: so many of 64 rows for each of
 /// `consumers`, the sums of one by clusters of `split` (`sum_splits`) blocks; or clusters

@@ -162,8 +162,9 @@ inline constexpr int64_t kTilesAhead = 4;
 inline constexpr int64_t kLongEpilogue = 9;
 
 /// Cycles of a warpgroup for a column of its product with a tile of the sum, beside other
-/// warpgroups: of 16 bits, and of 8, whose sums are added by threads (1000 x 4000 x 4112 in
-/// tiles of 128 x 256 took 39.7 us on an H200, limited by the cache, 28.5 in clusters).
+/// warpgroups. Those of 8 bits are told by whether the cache limits a round (1000 x 4000 x 4112
+/// in tiles of 128 x 256 took 39.7 us on an H200, 28.5 in clusters of two); of small tiles,
+/// which are priced as those of 16 bits, others take the time.
 inline constexpr double kCyclesOfColumn = 2, kCyclesOfByteColumn = 1.2;
 
 //===----------------------------------------------------------------------===//
