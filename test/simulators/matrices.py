@@ -174,7 +174,9 @@ def product(t: Threads, i: Instruction, first: int) -> None:
     else:
         a = operand(t, i, i.operands[1], 64, scales.pop(0) == 0, first, size)
     b = operand(t, i, i.operands[2], columns, scales[0] == 0, first, size)
-    left, right = (floats(v, kind).astype(np.float64) for v, kind in zip((a, b), kinds, strict=True))
+    left, right = (
+        floats(v, kind).astype(np.float64) for v, kind in zip((a, b), kinds, strict=True)
+    )
     r = np.arange(len(outs))[:, None]
     at = (row + r // 2 % 2 * 8, r // 4 * 8 + lane % 4 * 2 + r % 2)
     before = np.zeros((64, columns))

@@ -78,8 +78,12 @@ def check(
     expected = wide[0] @ wide[1].T * s[:, None]
     # What 128 products lose, 2**-13 of the largest of them or of their sum each, and the result's
     # rounding.
-    lost = (np.abs(wide[0]) @ np.abs(wide[1]).T) * s[:, None] * 2.0**-12 + np.abs(expected) * 2.0**-8
-    given = [v if o == "n" else np.ascontiguousarray(v.T) for v, o in zip((x, y), order, strict=True)]
+    lost = (np.abs(wide[0]) @ np.abs(wide[1]).T) * s[:, None] * 2.0**-12 + np.abs(
+        expected
+    ) * 2.0**-8
+    given = [
+        v if o == "n" else np.ascontiguousarray(v.T) for v, o in zip((x, y), order, strict=True)
+    ]
     kind = ml_dtypes.bfloat16 if "xbf16> {" in program else np.float16
     found = execute(exe, [*given, s], [np.empty((m, n), kind)])[0][0].astype(np.float64)
     assert (np.abs(found - expected) <= lost).all()

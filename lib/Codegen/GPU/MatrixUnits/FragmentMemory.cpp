@@ -123,8 +123,8 @@ size_t FragmentMemory::storePieces(Value memref, AffineMap map,
     column = arith::AddIOp::create(b, loc, column, place.offsets[value.dim]);
   auto i32 = b.getI32Type();
   // Where pieces exist or not, several are exchanged before the first is stored: behind a
-  // branch nothing of the next one would begin. (A thread's 32 pieces of 52 rows by 256 columns
-  // took 3000 cycles one after the other.)
+  // branch nothing of the next one would begin. (Tiles of 52 rows by 256 columns, which are
+  // stored for most of their time, take 0.96 of it so on an H200.)
   struct Piece {
     SmallVector<Value> words, positions;
   };
