@@ -20,15 +20,15 @@ using namespace redfuse;
 /// Words from one row of sums to the next. Lanes write eight rows to all banks, or to half
 /// of them where lanes then read one row each.
 int64_t ContractionEpilogue::sumPitch() const {
-  return tiling.tileColumns() + (order.readsByRows ? 10 : 8);
+  return tiling.tileColumns() +
+         (order.readsByRows ? ContractionTiling::kMostSkew : 8);
 }
 
 bool ContractionEpilogue::isForWarps(ArrayRef<Value> sums) const {
   return order.width == 1 && sums.front().getType().isF32() &&
          llvm::isPowerOf2_64(uint64_t(tiling.tileRows())) &&
          llvm::isPowerOf2_64(uint64_t(tiling.tileColumns())) &&
-         4 * tiling.tileRows() * sumPitch() <=
-             plan.getStages() * tiling.stageBytes();
+         4 * tiling.tileRows() * sumPitch() <= tiling.roomForSums();
 }
 
 /// How results follow each other in memory: neighbours along the last dim of one side, in

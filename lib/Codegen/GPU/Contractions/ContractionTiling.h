@@ -76,11 +76,26 @@ public:
   /// Behind the stages are a word that one thread tells the others, then barriers.
   int64_t wordStart() const { return plan.getStages() * stageBytes(); }
   int64_t barrierStart() const { return wordStart() + kWordBytes; }
+  /// What sums take that warps leave for each other, in rows that begin so many words apart
+  /// at most; and what there is for them: the stages, and a little more where nothing lies
+  /// behind those.
+  int64_t sumsBytes() const {
+    return 4 * tileRows() * (tileColumns() + kMostSkew);
+  }
+  int64_t roomForSums() const {
+    bool isAlone = plan.getSplits() == 1 && !isByBoxes() && x.sum.isF32();
+    return isAlone && sumsBytes() <= wordStart() + wordStart() / 4
+               ? std::max(wordStart(), sumsBytes())
+               : wordStart();
+  }
   int64_t sharedBytes() const {
     if (isByBoxes())
       return barrierStart() + 8 * plan.getStages();
-    return plan.getSplits() > 1 ? barrierStart() : wordStart();
+    return plan.getSplits() > 1 ? barrierStart() : roomForSums();
   }
+
+  /// Words that rows of sums are apart beside their columns, at most.
+  static constexpr int64_t kMostSkew = 10;
 
 private:
   static constexpr int64_t kWordBytes = 16;
