@@ -183,6 +183,11 @@ static FailureOr<func::FuncOp> makeShapes(func::FuncOp func, bool asserts) {
 /// What the extents of arguments alone decide needs no assertions: the function
 /// itself has them. Where elements are read for extents, it would be too late.
 static LogicalResult makeShapesFunction(func::FuncOp func) {
+  std::string name = (func.getSymName() + "__shapes").str();
+  if (Operation *taken = SymbolTable::lookupSymbolIn(func->getParentOp(), name))
+    return taken->emitError() << "'" << name << "' is what the extents of the "
+                              << "results of '" << func.getSymName()
+                              << "' are called; expected another name";
   FailureOr<func::FuncOp> shapes = makeShapes(func, /*asserts=*/false);
   if (failed(shapes) || !touchesElements(*shapes))
     return success(succeeded(shapes));

@@ -35,6 +35,8 @@ static bool isRounding(Operation *op) {
 
 /// Whether there is code that computes with elements of a type.
 static bool hasArithmetic(Type element) {
+  if (auto complex = dyn_cast<ComplexType>(element))
+    element = complex.getElementType();
   if (auto integer = dyn_cast<IntegerType>(element))
     return integer.getWidth() <= kWidest;
   return !isa<Float80Type, Float128Type, FloatTF32Type, Float4E2M1FNType,

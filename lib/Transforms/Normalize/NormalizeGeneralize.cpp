@@ -23,7 +23,14 @@ struct GeneralizeNamedOp : OpInterfaceRewritePattern<linalg::LinalgOp> {
       return rewriter.notifyMatchFailure(op, "fill of a scalar keeps its name");
     if (!op.hasPureTensorSemantics())
       return rewriter.notifyMatchFailure(op, "not on tensors");
-    return linalg::generalizeNamedOp(rewriter, op);
+    // What a user declares of the body stays with it.
+    Attribute combiner = op->getAttr(redfuse::kCombiner);
+    FailureOr<linalg::GenericOp> generic =
+        linalg::generalizeNamedOp(rewriter, op);
+    if (succeeded(generic) && combiner)
+      rewriter.modifyOpInPlace(
+          *generic, [&] { (*generic)->setAttr(redfuse::kCombiner, combiner); });
+    return generic;
   }
 };
 

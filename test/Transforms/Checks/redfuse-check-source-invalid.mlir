@@ -35,3 +35,10 @@ func.func @shapes(%x: tensor<4xf32>) -> index {
   %c = arith.constant 0 : index
   return %c : index
 }
+
+// -----
+
+// expected-error@below {{func.func has a value of type 'tensor<4xcomplex<f128>>': there is no code for 'complex<f128>'}}
+func.func @complex(%x: tensor<4xf32>, %e: tensor<4xcomplex<f128>>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}

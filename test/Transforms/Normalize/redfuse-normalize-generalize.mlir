@@ -238,3 +238,16 @@ func.func @no_infinity(%x: f8E4M3FN) -> i1 {
   %i = math.isinf %x : f8E4M3FN
   return %i : i1
 }
+
+// What is declared of a named op's body stays.
+// CHECK-LABEL: func.func @declared
+// CHECK: linalg.generic
+// CHECK-SAME: redfuse.combiner = {identity = [0.000000e+00 : f32]}
+func.func @declared(%x: tensor<8x5xf32>, %o: tensor<8xf32>) -> tensor<8xf32> {
+  %r = linalg.reduce ins(%x : tensor<8x5xf32>) outs(%o : tensor<8xf32>) dimensions = [1] {redfuse.combiner = {identity = [0.0 : f32]}}
+    (%a: f32, %b: f32) {
+      %m = arith.maximumf %a, %b : f32
+      linalg.yield %m : f32
+    }
+  return %r : tensor<8xf32>
+}
