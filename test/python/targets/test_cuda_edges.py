@@ -58,6 +58,6 @@ def test_infinities_behind_a_sum_are_not_read(chip: str, length: int) -> None:
     check(chip, 200, length, 264, 192 - length, units)
 
 
-@pytest.mark.parametrize("columns", [333, 1002])
+@pytest.mark.parametrize("columns", [21, 45, 333, 1002])
 def test_rows_of_any_length_are_stored_by_warps(columns: int) -> None:
     check("sm_90a", 264, 64, columns, 0, "stmatrix")

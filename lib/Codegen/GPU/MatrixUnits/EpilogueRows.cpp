@@ -83,7 +83,12 @@ void Epilogue::storeRow(const RowPiece &piece, Value row) {
                             /*nontemporal=*/false, llvm::MaybeAlign(4));
   };
 
-  Value word = loadWord(piece.lane), column = ptx.mul(piece.lane, 2);
+  // Lanes behind the columns read what the last one has.
+  Value reader = piece.lane;
+  if (piece.columns < 64)
+    reader =
+        arith::MinUIOp::create(b, loc, reader, ptx.i32(piece.columns / 2 - 1));
+  Value word = loadWord(reader), column = ptx.mul(piece.lane, 2);
   Value exists = isBelow(piece.lane, ptx.i32(piece.columns / 2));
   Value odd = readOddity(b, loc, ptx, type, piece.indices);
   if (!odd) {
@@ -95,7 +100,7 @@ void Epilogue::storeRow(const RowPiece &piece, Value row) {
   Value isEnds =
       both(isOdd, isTrue(arith::CmpIPredicate::eq, piece.lane, ptx.i32(0)));
   Value before = loadWord(pick(isEnds, ptx.i32(piece.columns / 2 - 1),
-                               arith::SubIOp::create(b, loc, piece.lane, odd)));
+                               arith::SubIOp::create(b, loc, reader, odd)));
   Value across = arith::OrIOp::create(
       b, loc, arith::ShRUIOp::create(b, loc, before, ptx.i32(16)),
       arith::ShLIOp::create(b, loc, word, ptx.i32(16)));
