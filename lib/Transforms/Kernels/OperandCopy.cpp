@@ -59,7 +59,7 @@ static void yieldCopy(RewriterBase &b, Location loc, Value v,
   YieldOp::create(b, loc, v);
 }
 
-static Type getCopiedType(const Operand &operand) {
+Type redfuse::getCopiedType(const Operand &operand) {
   return operand.narrow ? Type(operand.narrow) : operand.value.getType();
 }
 

@@ -25,6 +25,9 @@ struct Operand {
   int64_t padded = 0;
 };
 
+/// The type of the copy's elements.
+mlir::Type getCopiedType(const Operand &operand);
+
 /// A cascade in front of `op` that has the elements of its operand in the order of the copy:
 /// one result, or one for each part.
 CascadeOp makeCopy(mlir::RewriterBase &b, CascadeOp op, const Operand &operand);

@@ -3,6 +3,7 @@
 #define REDFUSE_CODEGEN_COMMON_ORDEREDWORDS_H
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
 
 #include <optional>
 

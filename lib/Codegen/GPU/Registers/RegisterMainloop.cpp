@@ -1,6 +1,8 @@
 //===- RegisterMainloop.cpp - steps along a tile --------------------------===//
 #include "RegisterMainloop.h"
 
+#include "RegisterEmitter.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;

@@ -58,7 +58,7 @@ private:
   double scoreOfRows(unsigned d);
   bool chooseRows();
   bool placeOperands(MatrixProduct &product);
-  bool isOfSums(AffineExpr index) const;
+  bool isOfSums(mlir::AffineExpr index) const;
   bool findSource(mlir::Value v, unsigned free, unsigned sum,
                   MatrixSource &source);
   bool findState(MatrixProduct &product);
