@@ -2,11 +2,22 @@
 #include "redfuse/Analysis/RoundedSums.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace redfuse;
+
+/// Whether an error of `of` is, in what `op` makes of it, no larger beside the factors and
+/// terms than before: not that of an exponential, or of a quotient by `of`.
+static bool keepsErrors(Operation *op, Value of) {
+  if (auto quotient = dyn_cast<arith::DivFOp>(op))
+    return quotient.getRhs() != of;
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
+             arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+             arith::MinNumFOp, arith::SelectOp, arith::ExtFOp, arith::TruncFOp,
+             math::AbsFOp, math::ErfOp, math::FmaOp, math::TanhOp>(op);
+}
 
 bool redfuse::isRoundedBehind(ReduceOp sum) {
   SetVector<Value> open;
@@ -18,7 +29,7 @@ bool redfuse::isRoundedBehind(ReduceOp sum) {
                       : FloatType();
       // What is not a float is made of a comparison, or counts.
       if (!type || user->getBlock() != sum->getBlock() ||
-          user->getNumRegions() != 0 || isa<ReduceOp>(user) || !isPure(user))
+          !keepsErrors(user, open[i]))
         return false;
       bool isRounded = isa<arith::TruncFOp>(user) && type.getWidth() <= 16;
       if (!isRounded)

@@ -75,3 +75,21 @@ func.func @compared(%x: tensor<4096x4096xf8E4M3FN>, %y: tensor<4096x4096xf8E4M3F
   } -> tensor<4096x4096xbf16>
   return %r : tensor<4096x4096xbf16>
 }
+
+// An exponential makes small errors large.
+// CHECK-LABEL: func.func @exponential
+// CHECK-COUNT-2: redfuse.cascade {{.*}} outs(%{{.*}} : tensor<4096x4096xbf16>)
+// CHECK: redfuse.cascade
+func.func @exponential(%x: tensor<4096x4096xf8E4M3FN>, %y: tensor<4096x4096xf8E4M3FN>, %e: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+  %r = redfuse.cascade {indexing_maps = [#ik, #jk, #ij]} ins(%x, %y : tensor<4096x4096xf8E4M3FN>, tensor<4096x4096xf8E4M3FN>) outs(%e : tensor<4096x4096xbf16>) {
+  ^bb0(%a: f8E4M3FN, %b: f8E4M3FN):
+    %v = arith.extf %a : f8E4M3FN to f32
+    %w = arith.extf %b : f8E4M3FN to f32
+    %p = arith.mulf %v, %w : f32
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f32
+    %q = math.exp %s : f32
+    %c = arith.truncf %q : f32 to bf16
+    redfuse.yield %c : bf16
+  } -> tensor<4096x4096xbf16>
+  return %r : tensor<4096x4096xbf16>
+}

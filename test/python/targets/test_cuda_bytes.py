@@ -106,6 +106,20 @@ def test_results(result: str) -> None:
     check(product(64, 64, 128, result=result), 64, 64, 128)
 
 
+def test_long_sums_keep_their_digits() -> None:
+    """Of 8192 numbers about 1 the unit alone would lose most behind the first 2**13."""
+    m, n, k = 16, 24, 8192
+    exe = compiled(product(m, n, k))
+    assert "f32.e4m3.e4m3 " in exe.asm
+    rng = np.random.default_rng(1)
+    x, y = (rng.uniform(0.5, 1.5, (r, k)).astype(TYPES[E4M3]) for r in (m, n))
+    expected = x.astype(np.float64) @ y.astype(np.float64).T
+    given = [x, y, np.ones(m, np.float32)]
+    found = execute(exe, given, [np.empty((m, n), ml_dtypes.bfloat16)])[0][0].astype(np.float64)
+    # The result's rounding, and a 2**13th of a tile's sum for each of its products.
+    assert (np.abs(found / expected - 1) <= 2.0**-8 + 128 * 2.0**-13 / 2).all()
+
+
 def test_an_operand_that_does_not_lie_along_the_sum_is_copied() -> None:
     m, n, k = 1000, 1024, 2048
     exe = compiled(product(m, n, k, by=("i, k", "k, j")))
