@@ -264,12 +264,21 @@ static SmallBitVector findSides(ReduceOp reduce, const DimSets &sets) {
   return sides;
 }
 
+/// Whether an index is a dim, or a slice along one.
+static bool isDimOrSlice(AffineExpr e) {
+  auto sum = dyn_cast<AffineBinaryOpExpr>(e);
+  if (sum && sum.getKind() == AffineExprKind::Add &&
+      isa<AffineConstantExpr>(sum.getRHS()))
+    e = sum.getLHS();
+  return isa<AffineDimExpr>(e);
+}
+
 /// Whether no index is a window along a summed dim.
 static bool isReadPlainly(CascadeOp op, ReduceOp reduce) {
   for (AffineMap map : op.getIndexingMapsArray())
     for (AffineExpr e : map.getResults())
       for (int64_t d : reduce.getOver())
-        if (!isa<AffineDimExpr>(e) && e.isFunctionOfDim(unsigned(d)))
+        if (e.isFunctionOfDim(unsigned(d)) && !isDimOrSlice(e))
           return false;
   return true;
 }
