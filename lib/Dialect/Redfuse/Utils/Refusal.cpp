@@ -9,16 +9,21 @@ using namespace redfuse;
 
 std::string redfuse::describeLocation(Location loc) {
   std::string text;
+  std::string name;
   llvm::raw_string_ostream os(text);
-  // A fused location is as good as its first part that says a position.
+  // A fused location is as good as its first part that says a position, or else a name.
   loc->walk([&](Location part) {
     if (auto file = dyn_cast<FileLineColLoc>(part)) {
       os << file.getFilename().getValue() << ':' << file.getLine() << ':'
          << file.getColumn();
       return WalkResult::interrupt();
     }
+    if (auto named = dyn_cast<NameLoc>(part); named && name.empty())
+      name = named.getName().str();
     return WalkResult::advance();
   });
+  if (text.empty())
+    text = name;
   return text.empty() ? "unknown" : text;
 }
 
