@@ -525,6 +525,10 @@ bool FusionPlanner::duplicateFor(RewriterBase &rewriter, OpResult edge,
                         : other->cost.time + rest->cost.time < before)) {
     for (CascadeOp copy : copies)
       groupOf[copy] = b;
+    auto copied = std::make_shared<Growth>(Growth{copies, nullptr, nullptr});
+    other->growth =
+        std::make_shared<Growth>(Growth{other->ops, groups[b]->growth, copied});
+    rest->growth = groups[a]->growth;
     groups[a] = std::move(rest);
     groups[b] = std::move(other);
     return true;
