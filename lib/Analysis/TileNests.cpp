@@ -353,8 +353,10 @@ void TileProgram::chooseVectorDims() {
       if (root->kind == Root::Kind::Keep)
         layOut(root->value);
       if (root->op)
-        for (Value result : root->getResults())
-          layOut(result);
+        for (ValueRange made :
+             {ValueRange(root->getResults()), root->getTotals()})
+          for (Value result : made)
+            layOut(result);
     }
   }
 }

@@ -85,33 +85,54 @@ Value TileProgram::getStateOf(const Root &root) const {
 // Roots and their cones
 //===----------------------------------------------------------------------===//
 
-/// A reduction or scan in order that a state is combined with in front, and
+/// What combines a state in front of a reduction or scan in order, whose results
 /// nothing else needs: it starts from the state.
-void TileProgram::findContinued(Root &root) {
-  auto combining = dyn_cast_or_null<CombiningOpInterface>(root.op);
+CombineOp TileProgram::findContinued(Operation *op, SmallBitVector dims) const {
+  auto combining = dyn_cast_or_null<CombiningOpInterface>(op);
   if (!combining || !combining.isDeclared() || !combining.getOrdered() ||
-      root.op->getResult(0).use_empty())
-    return;
-  auto combine = dyn_cast<CombineOp>(*root.op->getResult(0).user_begin());
-  if (!combine || !llvm::equal(combine.getRight(), root.op->getResults()) ||
+      op->getResult(0).use_empty())
+    return {};
+  auto combine = dyn_cast<CombineOp>(*op->getResult(0).user_begin());
+  if (!combine || !llvm::equal(combine.getRight(), op->getResults()) ||
       combine.getIdentities() != combining.getIdentitiesAttr() ||
       !OperationEquivalence::isRegionEquivalentTo(
           &combine.getCombine(), &combining.getCombine(),
           OperationEquivalence::IgnoreLocations))
-    return;
+    return {};
   // Known before the first element of the row.
-  SmallBitVector row = root.dims;
-  if (auto reduce = dyn_cast<ReduceOp>(root.op))
-    row.reset(toDimSet(reduce.getOver(), row.size()));
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    dims.reset(toDimSet(reduce.getOver(), dims.size()));
   else
-    row.reset(cast<ScanOp>(root.op).getDim());
+    dims.reset(cast<ScanOp>(op).getDim());
   for (Value v : combine.getLeft())
-    if (!isSubset(dimSets[v], row))
-      return;
-  for (Value v : root.op->getResults())
+    if (!isSubset(dimSets[v], dims))
+      return {};
+  for (Value v : op->getResults())
     if (!v.hasOneUse())
-      return;
-  root.continued = combine;
+      return {};
+  return combine;
+}
+
+/// The reduction in order of what a scan scans, from the same state on.
+ReduceOp TileProgram::findTotal(ScanOp scan) const {
+  if (!scan.isDeclared() || !scan.getOrdered() || scan.getExclusive())
+    return {};
+  CombineOp continued = findContinued(scan, dimSets[scan.getResult(0)]);
+  for (auto reduce : body->getOps<ReduceOp>()) {
+    if (!reduce.isDeclared() || !reduce.getOrdered() ||
+        !llvm::equal(reduce.getOver(), ArrayRef<int64_t>{scan.getDim()}) ||
+        !llvm::equal(reduce.getOperands(), scan.getOperands()) ||
+        reduce.getIdentitiesAttr() != scan.getIdentitiesAttr() ||
+        !OperationEquivalence::isRegionEquivalentTo(
+            &reduce.getCombine(), &scan.getCombine(),
+            OperationEquivalence::IgnoreLocations))
+      continue;
+    CombineOp other = findContinued(reduce, dimSets[scan.getResult(0)]);
+    if (bool(other) == bool(continued) &&
+        (!other || llvm::equal(other.getLeft(), continued.getLeft())))
+      return reduce;
+  }
+  return {};
 }
 
 Root &TileProgram::addRoot(Root::Kind kind, Value value) {
@@ -129,13 +150,19 @@ void TileProgram::addProducer(Root &root) {
   if (root.kind == Root::Kind::Keep)
     producers.try_emplace(root.value, &root);
   else if (root.op)
-    for (Value result : root.getResults())
-      producers.try_emplace(result, &root);
+    for (ValueRange made : {ValueRange(root.getResults()), root.getTotals()})
+      for (Value result : made)
+        producers.try_emplace(result, &root);
 }
 
 void TileProgram::findReduceRoots() {
   unsigned numDims = dimSets.getNumDims();
+  llvm::DenseSet<Operation *> ofScans;
+  for (auto scan : body->getOps<ScanOp>())
+    ofScans.insert(findTotal(scan));
   for (auto reduce : body->getOps<ReduceOp>()) {
+    if (ofScans.contains(reduce))
+      continue;
     Root &root = addRoot(Root::Kind::Reduce, {});
     root.op = root.reduce = reduce;
     root.dims = toDimSet(reduce.getOver(), numDims);
@@ -147,7 +174,7 @@ void TileProgram::findReduceRoots() {
         into |= dimSets[operand];
     }
     root.dims |= into;
-    findContinued(root);
+    root.continued = findContinued(reduce, root.dims);
     for (Value result : root.getResults())
       if (!reduce.isDeclared() || !result.use_empty())
         kept.insert(result);
@@ -171,9 +198,14 @@ void TileProgram::findOtherRoots() {
         if (operand.getParentBlock() == body && !isa<BlockArgument>(operand))
           kept.insert(operand);
     }
-    findContinued(root);
+    root.continued = findContinued(root.op, root.dims);
+    if (scan && (root.total = findTotal(scan)))
+      root.totalContinued = findContinued(root.total, root.dims);
     for (Value result : root.getResults())
       if (merge || !result.use_empty())
+        kept.insert(result);
+    for (Value result : root.getTotals())
+      if (!result.use_empty())
         kept.insert(result);
   }
 }

@@ -56,9 +56,20 @@ struct Root {
   /// Reduce, Scan, in order: combines a state with all results, so that the
   /// accumulators start there, and the results are those of this.
   CombineOp continued;
+  /// Scan, in order: the reduction of the same elements, whose results are the last
+  /// prefixes; null where there is none. What it is `continued` by, if it is.
+  ReduceOp total;
+  CombineOp totalContinued;
   /// What it makes.
   mlir::ResultRange getResults() const {
     return continued ? CombineOp(continued)->getResults() : op->getResults();
+  }
+  /// What `total` makes.
+  mlir::ValueRange getTotals() const {
+    if (!total)
+      return {};
+    return totalContinued ? CombineOp(totalContinued)->getResults()
+                          : ReduceOp(total)->getResults();
   }
   /// The value that is kept, yielded or asserted.
   mlir::Value value;
@@ -185,7 +196,8 @@ private:
   void findRoots();
   void findReduceRoots();
   void findOtherRoots();
-  void findContinued(Root &root);
+  CombineOp findContinued(mlir::Operation *op, SmallBitVector dims) const;
+  ReduceOp findTotal(ScanOp scan) const;
   Root &addRoot(Root::Kind kind, mlir::Value value);
   /// `producerOf` finds the root from now on.
   void addProducer(Root &root);

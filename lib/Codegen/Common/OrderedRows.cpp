@@ -19,28 +19,33 @@ void OrderedRows::emitScan(Env &env) {
                   : emitter.constant(getIdentityOf(scan, i));
     start.push_back(emitter.getNest().vectorDim ? emitter.asVector(v) : v);
   }
+  const Root &root = *emitter.getNest().roots.front();
+  auto store = [&](ValueRange values, ValueRange results, Env &at) {
+    for (auto [value, to] : llvm::zip_equal(values, results))
+      if (const TileBuffer *buffer = emitter.findBuffer(to))
+        emitter.storeTile(*buffer, value, at);
+  };
   unsigned d = scan.getDim();
-  emitFor(b, loc, emitter.constantIndex(0), emitter.getDim(d).size,
-          emitter.constantIndex(1), start, [&](Value iv, ValueRange running) {
-            Env inner = env;
-            inner.position[d] = iv;
-            emitter.emitAvailable(inner);
-            SmallVector<Value> operands;
-            for (Value operand : scan.getOperands()) {
-              Value v = emitter.valueOf(operand, inner);
-              operands.push_back(
-                  emitter.getNest().vectorDim ? emitter.asVector(v) : v);
-            }
-            SmallVector<Value> before(running);
-            SmallVector<Value> after =
-                emitter.combineStates(scan, before, operands);
-            ArrayRef<Value> kept = scan.getExclusive() ? before : after;
-            for (auto [value, to] : llvm::zip_equal(
-                     kept, emitter.getNest().roots.front()->getResults()))
-              if (const TileBuffer *buffer = emitter.findBuffer(to))
-                emitter.storeTile(*buffer, value, inner);
-            return after;
-          });
+  SmallVector<Value> last = emitFor(
+      b, loc, emitter.constantIndex(0), emitter.getDim(d).size,
+      emitter.constantIndex(1), start, [&](Value iv, ValueRange running) {
+        Env inner = env;
+        inner.position[d] = iv;
+        emitter.emitAvailable(inner);
+        SmallVector<Value> operands;
+        for (Value operand : scan.getOperands()) {
+          Value v = emitter.valueOf(operand, inner);
+          operands.push_back(emitter.getNest().vectorDim ? emitter.asVector(v)
+                                                         : v);
+        }
+        SmallVector<Value> before(running);
+        SmallVector<Value> after =
+            emitter.combineStates(scan, before, operands);
+        store(scan.getExclusive() ? before : after, root.getResults(), inner);
+        return after;
+      });
+  if (root.total)
+    store(last, root.getTotals(), env);
 }
 
 //===----------------------------------------------------------------------===//

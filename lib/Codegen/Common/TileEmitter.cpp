@@ -3,6 +3,7 @@
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
@@ -663,8 +664,22 @@ SmallVector<Value> TileEmitter::startReductions(Env &env) {
   return starts;
 }
 
+/// The factors and the other summand of a sum with a product that nothing else needs.
+static std::optional<std::array<Value, 3>> matchMultiplyAdd(Operation &op) {
+  if (!isa<arith::AddFOp>(op) ||
+      getElementTypeOrSelf(op.getResult(0)).getIntOrFloatBitWidth() < 32)
+    return std::nullopt;
+  for (unsigned i : {0, 1})
+    if (auto product = op.getOperand(i).getDefiningOp<arith::MulFOp>();
+        product && product->hasOneUse() && op.getBlock() == product->getBlock())
+      return std::array<Value, 3>{product.getLhs(), product.getRhs(),
+                                  op.getOperand(1 - i)};
+  return std::nullopt;
+}
+
 SmallVector<Value> TileEmitter::emitCombine(Region &region, ArrayRef<Value> lhs,
-                                            ArrayRef<Value> rhs) {
+                                            ArrayRef<Value> rhs, bool fuses,
+                                            bool isSome) {
   bool anyVector = llvm::any_of(lhs, [&](Value v) { return isVector(v); }) ||
                    llvm::any_of(rhs, [&](Value v) { return isVector(v); });
   Block &block = region.front();
@@ -675,6 +690,23 @@ SmallVector<Value> TileEmitter::emitCombine(Region &region, ArrayRef<Value> lhs,
     if (inner.hasTrait<OpTrait::ConstantLike>()) {
       mapping.map(inner.getResult(0),
                   constant(cast<TypedAttr>(inner.getAttr("value"))));
+      continue;
+    }
+    if (auto choice = dyn_cast<arith::SelectOp>(inner);
+        choice && isSome && inner.hasAttr(kIdentityAttr)) {
+      mapping.map(choice.getResult(), mapping.lookup(choice.getFalseValue()));
+      continue;
+    }
+    if (std::optional<std::array<Value, 3>> parts = matchMultiplyAdd(inner);
+        parts && fuses) {
+      SmallVector<Value> operands = llvm::map_to_vector(
+          *parts, [&](Value v) { return mapping.lookup(v); });
+      if (llvm::any_of(operands, [&](Value v) { return isVector(v); }))
+        for (Value &v : operands)
+          v = asVector(v);
+      mapping.map(inner.getResult(0),
+                  math::FmaOp::create(b, inner.getLoc(), operands[0],
+                                      operands[1], operands[2]));
       continue;
     }
     SmallVector<Value> operands = llvm::map_to_vector(

@@ -231,7 +231,9 @@ void redfuse::buildAffineComposition(OpBuilder &b, Location loc, Region &region,
     // The identity hands on what follows as it is: infinity * 0 is not 0.
     Value isIdentity =
         arith::AndIOp::create(b, loc, isEqual(a0, 1), isEqual(b0, 0));
-    offset = arith::SelectOp::create(b, loc, isIdentity, b1, offset);
+    auto choice = arith::SelectOp::create(b, loc, isIdentity, b1, offset);
+    choice->setAttr(kIdentityAttr, b.getUnitAttr());
+    offset = choice;
   }
   SmallVector<Value> results{scale, offset};
   if (hasKeeps) {

@@ -116,10 +116,14 @@ public:
   /// `op` on other operands: as it is, or on vectors if one of them is.
   llvm::SmallVector<mlir::Value>
   emitOpOn(mlir::Operation *op, llvm::SmallVector<mlir::Value> operands);
-  /// Two states, left and right, by the region of a reducer.
+  /// Two states, left and right, by the region of a reducer. `fuses`: products are added
+  /// by one instruction. `isSome`: the left one is of elements, and what the region does
+  /// for an identity there is left out.
   llvm::SmallVector<mlir::Value> emitCombine(mlir::Region &combine,
                                              llvm::ArrayRef<mlir::Value> lhs,
-                                             llvm::ArrayRef<mlir::Value> rhs);
+                                             llvm::ArrayRef<mlir::Value> rhs,
+                                             bool fuses = false,
+                                             bool isSome = false);
   /// Where a point is in the whole dims, and an element there.
   llvm::SmallVector<mlir::Value> globalPositions(Env &env);
   llvm::SmallVector<mlir::Value> indicesOf(mlir::AffineMap map,

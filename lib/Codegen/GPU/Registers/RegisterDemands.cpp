@@ -47,8 +47,9 @@ std::string RegisterDemands::findDims() {
   for (auto op : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     const TileProgram &program = *programs.find(op)->second;
     if (auto fold = dyn_cast<FoldOp>(op.getOperation())) {
-      // States of interleaved parts, merged in any order.
-      if (fold.isOrdered())
+      // States of interleaved parts, merged in any order; but a fold that stores
+      // prefixes has one state, which is scanned on.
+      if (fold.isOrdered() && !fold.hasOutputs())
         return "a fold combines its elements in their order";
       // Outputs are stored step by step.
       for (Value output : fold.getResults().drop_front(fold.getNumStates()))
@@ -72,10 +73,7 @@ std::string RegisterDemands::findDims() {
         if (root->kind == Root::Kind::MergeTopk)
           return "it merges lists of a top-k";
         if (root->kind == Root::Kind::Scan) {
-          auto scan = cast<ScanOp>(root->op);
-          if (scan.getOrdered())
-            return "a scan combines its elements in their order";
-          scanned.set(scan.getDim());
+          scanned.set(cast<ScanOp>(root->op).getDim());
         }
         if (root->kind == Root::Kind::Reduce &&
             root->reduce.getReducer() == Reducer::TopK)

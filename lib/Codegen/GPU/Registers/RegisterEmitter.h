@@ -116,12 +116,13 @@ private:
     mlir::Value own;
   };
   SharedWords::Parts combineOf(ScanOp scan, llvm::ArrayRef<mlir::Value> left,
-                               llvm::ArrayRef<mlir::Value> right);
+                               llvm::ArrayRef<mlir::Value> right,
+                               bool startsRow = false);
   llvm::SmallVector<llvm::SmallVector<SharedWords::Parts>>
-  followWarps(ScanOp scan, llvm::ArrayRef<SharedWords::Parts> running,
+  followWarps(ScanOp scan, llvm::MutableArrayRef<SharedWords::Parts> running,
               size_t count, const WarpTotals &totals);
   llvm::SmallVector<SharedWords::Parts>
-  followWarpsByLanes(ScanOp scan, SharedWords::Parts running, size_t count,
+  followWarpsByLanes(ScanOp scan, SharedWords::Parts &running, size_t count,
                      size_t first, const WarpTotals &totals);
 
   const RegisterLayout &layout;

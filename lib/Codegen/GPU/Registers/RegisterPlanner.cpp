@@ -201,21 +201,29 @@ RegisterPlanner::stream(const RegisterLayout &lanes) const {
   int64_t asked = demands.hints.threads.value_or(0),
           most = asked ? std::max<int64_t>(asked, 128)
                        : countStreamingThreads(lanes);
-  auto tryStreaming = [&](bool isAhead, int64_t threads, int64_t sharing) {
+  auto tryStreaming = [&](bool isAhead, int64_t threads, int64_t sharing,
+                          int64_t further) {
     layout = lanes;
     layout.loadsStepsAhead = isAhead;
-    ThreadShares(demands, layout).dealStreamed(threads, sharing);
+    ThreadShares(demands, layout).dealStreamed(threads, sharing, further);
     return complete(demands, layout) &&
            (!isAhead || LoadTiming(demands, layout).chooseStepsAhead());
   };
   // What is whole in a step is shared by the lanes of a warp; where that is more than
-  // their registers hold, by a block.
-  for (int64_t sharing : {demands.limits.warp, kBlockThreads})
+  // their registers hold, by a block. States of scans that one thread cannot hold are
+  // shared by some.
+  for (auto [sharing, further] :
+       {std::pair<int64_t, int64_t>{demands.limits.warp, 1},
+        {kBlockThreads, 1},
+        {demands.limits.warp, 4},
+        {demands.limits.warp, 16}}) {
+    if (further > 1 && demands.scanned.none())
+      break;
     for (bool isAhead : {true, false})
       for (int64_t threads : {1024, 512, 256, 128}) {
         if (threads > most)
           continue;
-        if (!tryStreaming(isAhead, threads, sharing)) {
+        if (!tryStreaming(isAhead, threads, sharing, further)) {
           // One step at a time by all these threads is better than two by fewer.
           if (isAhead && asked == 0)
             break;
@@ -229,6 +237,7 @@ RegisterPlanner::stream(const RegisterLayout &lanes) const {
           layout.leastSharedBytes = sharedBytes / blocks + 1024;
         return finish(demands, layout);
       }
+  }
   return std::nullopt;
 }
 

@@ -72,9 +72,15 @@ int64_t RegisterPressure::countRegisters() const {
       double points = localOf(lanes);
       if (lanes != into)
         points *= layout.lanes;
-      for (Root *root : nest.roots)
-        if (root->kind == Root::Kind::Reduce || root->kind == Root::Kind::Scan)
-          own += points * root->op->getNumOperands();
+      for (Root *root : nest.roots) {
+        unsigned parts = root->op ? root->op->getNumOperands() : 0;
+        // Where elements have several, those of all wait for what comes before them.
+        if (root->kind == Root::Kind::Scan && parts > 1)
+          own += localOf(nest.dims) * parts;
+        else if (root->kind == Root::Kind::Reduce ||
+                 root->kind == Root::Kind::Scan)
+          own += points * parts;
+      }
       most = std::max(most, own);
     }
   }

@@ -37,21 +37,29 @@ static Parts choose(OpBuilder &b, Location loc, Value condition,
   return result;
 }
 
+/// `startsRow`: on the left may be nothing, the identity.
 Parts RegisterEmitter::combineOf(ScanOp scan, ArrayRef<Value> left,
-                                 ArrayRef<Value> right) {
+                                 ArrayRef<Value> right, bool startsRow) {
   Parts result;
-  for (size_t i = 0, width = scan.getNumOperands(); i < left.size(); i += width)
-    llvm::append_range(result, combineStates(scan, left.slice(i, width),
-                                             right.slice(i, width)));
+  for (size_t i = 0, width = scan.getNumOperands(); i < left.size();
+       i += width) {
+    ArrayRef<Value> lhs = left.slice(i, width), rhs = right.slice(i, width);
+    llvm::append_range(result, scan.isDeclared()
+                                   ? emitCombine(scan.getCombine(), lhs, rhs,
+                                                 /*fuses=*/true,
+                                                 /*isSome=*/!startsRow)
+                                   : combineStates(scan, lhs, rhs));
+  }
   return result;
 }
 
 /// What comes before the pieces of each row in this thread's warp, after `running`:
-/// `count` of them. Every thread combines what all warps have of each, in a loop where
-/// that is much: ptxas would read all of it ahead.
+/// `count` of them; `running` becomes that behind the last. Every thread combines what
+/// all warps have of each, in a loop where that is much: ptxas would read all of it
+/// ahead.
 SmallVector<SmallVector<Parts>>
-RegisterEmitter::followWarps(ScanOp scan, ArrayRef<Parts> running, size_t count,
-                             const WarpTotals &totals) {
+RegisterEmitter::followWarps(ScanOp scan, MutableArrayRef<Parts> running,
+                             size_t count, const WarpTotals &totals) {
   size_t width = scan.getNumOperands(), numRows = running.size(),
          numValues = numRows * width;
   // Of all rows: what came before this warp, and before the one that is looked at.
@@ -64,14 +72,16 @@ RegisterEmitter::followWarps(ScanOp scan, ArrayRef<Parts> running, size_t count,
                        ArrayRef(all).take_front(numValues)),
           next;
     for (size_t row = 0; row < numRows; ++row)
-      llvm::append_range(next,
-                         combineOf(scan, before.slice(row * width, width),
-                                   totals.get(warp, positions.word(piece),
-                                              row * count * width, width)));
+      llvm::append_range(next, combineOf(scan, before.slice(row * width, width),
+                                         totals.get(warp, positions.word(piece),
+                                                    row * count * width, width),
+                                         /*startsRow=*/true));
     llvm::append_range(own, next);
     return own;
   };
-  bool isLoop = numValues * count * totals.numWarps > kUnrolledValues;
+  int64_t lanesOfValue = isVector(running.front().front()) ? lanes : 1;
+  bool isLoop = int64_t(numValues * count) * lanesOfValue * totals.numWarps >
+                kUnrolledValues;
   Parts states;
   for (int i = 0; i < 2; ++i)
     for (const Parts &parts : running)
@@ -95,13 +105,15 @@ RegisterEmitter::followWarps(ScanOp scan, ArrayRef<Parts> running, size_t count,
       result[row].push_back(
           Parts(ArrayRef<Value>(states).slice(row * width, width)));
   }
+  for (auto [row, all] : llvm::enumerate(running))
+    all = Parts(ArrayRef(states).slice(numValues + row * width, width));
   return result;
 }
 
 /// The same where all lanes of a warp have elements of one row: each lane takes what
 /// one warp has of one piece, and they scan that.
 SmallVector<Parts>
-RegisterEmitter::followWarpsByLanes(ScanOp scan, Parts running, size_t count,
+RegisterEmitter::followWarpsByLanes(ScanOp scan, Parts &running, size_t count,
                                     size_t first, const WarpTotals &totals) {
   size_t width = scan.getNumOperands();
   int64_t all = count * totals.numWarps;
@@ -126,7 +138,7 @@ RegisterEmitter::followWarpsByLanes(ScanOp scan, Parts running, size_t count,
       Parts own;
       for (Value v : before)
         own.push_back(exchange.takeFrom(v, from));
-      own = combineOf(scan, running, own);
+      own = combineOf(scan, running, own, /*startsRow=*/true);
       if (at == start) {
         Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                               totals.own, positions.word(0));
@@ -134,7 +146,11 @@ RegisterEmitter::followWarpsByLanes(ScanOp scan, Parts running, size_t count,
       }
       result.push_back(own);
     }
-    running = combineOf(scan, running, parts);
+    // Behind the last of them lanes have it again.
+    if (int64_t taken = end - start; taken < layout.warp)
+      for (auto [all, v] : llvm::zip_equal(parts, before))
+        all = exchange.takeFrom(v, positions.word(taken));
+    running = combineOf(scan, running, parts, /*startsRow=*/true);
   }
   return result;
 }
@@ -145,18 +161,30 @@ void RegisterEmitter::emitScan() {
   unsigned d = scan.getDim(), width = scan.getNumOperands();
   bool isAlong = nest->vectorDim == d;
 
+  // Behind the end of the dim is nothing, where the total is needed.
+  auto orNothing = [&](Value exists, Value v, unsigned i) {
+    if (!exists)
+      return v;
+    Value nothing = constant(getIdentityOf(scan, i));
+    return Value(arith::SelectOp::create(
+        b, loc, exists, v, isVector(v) ? asVector(nothing) : nothing));
+  };
   SmallVector<Row, 0> rows;
   Parts totals;
   positions.forPoints(positions.getOrigin(), intoDims, [&](Env &row) {
     emitAvailable(row);
     rows.push_back({row, {}});
     positions.forPoints(row, {d}, [&](Env &inner) {
+      Value exists;
+      if (root.total)
+        exists = positions.maskOf(inner, {d});
       emitAvailable(inner);
       SmallVector<Parts> elements(isAlong ? lanes : 1);
-      for (Value operand : scan.getOperands()) {
+      for (auto [i, operand] : llvm::enumerate(scan.getOperands())) {
         Value v = valueOf(operand, inner);
         if (nest->vectorDim)
           v = asVector(v);
+        v = orNothing(exists, v, i);
         if (!isAlong)
           elements[0].push_back(v);
         else
@@ -204,6 +232,7 @@ void RegisterEmitter::emitScan() {
 
   size_t next = 0;
   for (auto [number, row] : llvm::enumerate(rows)) {
+    // What comes before a piece; at last all of the row.
     Parts running = starts[number];
     SmallVector<Parts> bases;
     size_t count = row.pieces.size();
@@ -216,20 +245,22 @@ void RegisterEmitter::emitScan() {
         bases.push_back(running);
         running =
             combineOf(scan, running,
-                      ArrayRef<Value>(totals).slice(next + i * width, width));
+                      ArrayRef<Value>(totals).slice(next + i * width, width),
+                      /*startsRow=*/true);
       }
     }
     for (auto [piece, base] : llvm::zip_equal(row.pieces, bases)) {
       if (isFirst)
-        base = choose(
-            b, loc, isFirst, base,
-            combineOf(scan, base, ArrayRef<Value>(before).slice(next, width)));
+        base = choose(b, loc, isFirst, base,
+                      combineOf(scan, base,
+                                ArrayRef<Value>(before).slice(next, width),
+                                /*startsRow=*/true));
       next += width;
       SmallVector<Parts> results;
       if (scan.getExclusive())
         results.push_back(base);
       for (Parts &prefix : piece.prefixes)
-        results.push_back(combineOf(scan, base, prefix));
+        results.push_back(combineOf(scan, base, prefix, /*startsRow=*/true));
       for (auto [i, to] : llvm::enumerate(root.getResults())) {
         auto buffer = buffers.find(to);
         if (buffer == buffers.end())
@@ -244,5 +275,8 @@ void RegisterEmitter::emitScan() {
         storeTile(buffer->second, v, piece.at);
       }
     }
+    for (auto [total, to] : llvm::zip(running, root.getTotals()))
+      if (auto buffer = buffers.find(to); buffer != buffers.end())
+        storeTile(buffer->second, total, row.at);
   }
 }

@@ -165,7 +165,8 @@ void ThreadShares::dealResident() {
     }
 }
 
-void ThreadShares::dealStreamed(int64_t threads, int64_t most) {
+void ThreadShares::dealStreamed(int64_t threads, int64_t most,
+                                int64_t further) {
   layout.threads = threads * layout.cluster;
   // Where no vectors fit its extent, neighbours in memory have a thread each; but a thread
   // has all of what is shorter than the vectors of other dims, which lie behind each other.
@@ -182,6 +183,21 @@ void ThreadShares::dealStreamed(int64_t threads, int64_t most) {
     if (threads < 4)
       threads = llvm::PowerOf2Ceil(vectors);
     giveThreads(d, std::min(threads, most));
+  }
+  for (unsigned d = 0; further > 1 && d < demands.space.numDims; ++d) {
+    if (demands.streamed.test(d) || demands.capacity[d] == 1 ||
+        layout.dims[d].lanes > 1 || layout.dims[d].threads > 1)
+      continue;
+    giveThreads(d,
+                std::min<int64_t>(further, llvm::PowerOf2Ceil(vectorsOf(d))));
+    // What a thread has of it lies side by side, where memory has it so.
+    int64_t own = demands.capacity[d] / layout.dims[d].threads,
+            run = own & -own;
+    if (demands.isMultiple(d, layout.dims[d].threads * run) &&
+        llvm::any_of(demands.accesses, [&](const TensorAccess &access) {
+          return access.isInput && access.contiguous == d;
+        }))
+      layout.dims[d].run = std::min<int64_t>(run, kMostRun);
   }
   // The one along which memory is contiguous, else the longest.
   std::optional<unsigned> main;

@@ -17,8 +17,9 @@ public:
   /// Everything at once: rows over warps, a row over neighbouring threads.
   void dealResident();
   /// Dims that are whole in a tile first, as far as neighbours in memory ask for
-  /// it, and up to `most` threads each; the streamed ones take the rest.
-  void dealStreamed(int64_t threads, int64_t most);
+  /// it, and up to `most` threads each; then up to `further` threads for others, where
+  /// one thread cannot hold them; the streamed ones take the rest.
+  void dealStreamed(int64_t threads, int64_t most, int64_t further = 1);
   /// Rectangles of two dims, as tensors are contiguous along different ones; false
   /// where none are.
   bool dealTransposed();

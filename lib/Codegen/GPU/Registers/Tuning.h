@@ -29,6 +29,8 @@ inline constexpr int64_t kMaxRegisters = 180, kMaxCode = 6000;
 /// of a vector up to which steps are lengthened.
 inline constexpr double kKeptStep = 16, kLongStep = 64, kStep = 32;
 inline constexpr int64_t kMostRepeats = 16;
+/// Elements side by side that a thread has of a dim without vectors.
+inline constexpr int64_t kMostRun = 8;
 /// Sums of a program up to which a product is added to one by one instruction.
 inline constexpr unsigned kFusedSums = 4;
 /// Ops of moving a state to another pivot from which on that is done once for many

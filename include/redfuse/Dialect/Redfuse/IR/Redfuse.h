@@ -28,6 +28,9 @@ inline constexpr int64_t kMaxLazy = 8;
 /// On a launch: its kernel checks something, so it stays though nobody reads its
 /// results.
 inline constexpr llvm::StringLiteral kAssertsAttr = "redfuse.asserts";
+/// On a select in the region of a reducer: it hands on the right state as it is where
+/// the left one is the identity, for which the false value may be a NaN.
+inline constexpr llvm::StringLiteral kIdentityAttr = "redfuse.identity";
 /// On an allocation: counters of blocks, which are 0 before the first launch and
 /// which each launch leaves at 0.
 inline constexpr llvm::StringLiteral kCountersAttr = "redfuse.counters";
