@@ -22,7 +22,7 @@ func.func @affine(%a: tensor<5x7xf32>, %b: tensor<5x7xf32>) -> tensor<5xf32> {
   // CHECK: %[[AA:.*]] = arith.mulf %[[A0]], %[[A1]] : f32
   // CHECK: %[[T:.*]] = arith.mulf %[[A1]], %[[B0]] : f32
   // CHECK: %[[S:.*]] = arith.addf %[[T]], %[[B1]] : f32
-  // CHECK: %[[BB:.*]] = arith.select %{{.*}}, %[[B1]], %[[S]] : f32
+    // CHECK: %[[BB:.*]] = arith.select %{{.*}}, %[[B1]], %[[S]] {redfuse.identity} : f32
   // CHECK: redfuse.yield %[[AA]], %[[BB]] : f32, f32
   // CHECK: redfuse.yield %[[H]]#1 : f32
   %z = arith.constant 0.0 : f32

@@ -1,7 +1,8 @@
 """Which parts of a graph are worth a claim.
 
-A part is one of three kinds: an attention; rows: reductions along the same dims with the
-element-wise work around them; or products with all that is around them, up to the next attention.
+A part is one of four kinds: an attention; rows: reductions along the same dims with the
+element-wise work around them; scans with the work around them, sums of products with vectors among
+it; or products with all that is around them, up to the next attention.
 A claim is made where a gain is predicted (``costs``). Of products that are not worth one, the rows
 between them may be.
 """
@@ -17,8 +18,8 @@ from . import costs, nodes
 from .groups import Grouping
 from .report import GraphRecord
 
-ATTENTION, ROWS, PRODUCTS = "attention", "rows", "products"
-_GROWN = (nodes.POINTWISE, nodes.REDUCTION, nodes.VIEW, nodes.PART)
+ATTENTION, ROWS, SCANS, PRODUCTS = "attention", "rows", "scans", "products"
+_GROWN = (nodes.POINTWISE, nodes.REDUCTION, nodes.VIEW, nodes.SCAN, nodes.PART)
 _AROUND_PRODUCTS = (*_GROWN, nodes.JOIN, nodes.PRODUCT)
 
 
@@ -89,11 +90,24 @@ def _grouped(graph: Any, taken: list[Any], with_products: bool) -> Grouping:
         kind = nodes.kind_of(node)
         if kind == nodes.ATTENTION or node in repeating:
             grouping.add(node, [grouping.group[a] for a in node.all_input_nodes if a in repeating])
-        elif kind in _GROWN or (
-            with_products and kind in _AROUND_PRODUCTS and costs.is_measured_product(node)
+        elif (
+            kind in _GROWN
+            or _sums_scan(grouping, node)
+            or (with_products and kind in _AROUND_PRODUCTS and costs.is_measured_product(node))
         ):
             _add(grouping, node, kind)
     return grouping
+
+
+def _sums_scan(grouping: Grouping, node: Any) -> bool:
+    """Whether it is a product of a vector with what a scan made."""
+    groups = [grouping.group.get(a) for a in node.all_input_nodes]
+    return nodes.is_product_of_vector(node) and any(
+        nodes.kind_of(n) == nodes.SCAN
+        for group in groups
+        if group is not None
+        for n in grouping.members[group]
+    )
 
 
 def _repeating(taken: list[Any]) -> set[Any]:
@@ -160,12 +174,16 @@ def _claim_of(sequence: list[Any]) -> Claim | None:
         node = sequence[kinds.index(nodes.ATTENTION)]
         title = f"attention {_shape(node.args[0])}{_at(node)}"
         return Claim(ATTENTION, set(sequence), title, "redfuse_attention")
-    products = [n for n, k in zip(sequence, kinds, strict=True) if k == nodes.PRODUCT]
+    products = costs.products_of(sequence)
     if products:
         count = f"{len(products)} products" if len(products) > 1 else "product"
         largest = max(products, key=costs.flops_of_product)
         title = f"{count} up to {_shape(largest)}{_at(largest)}"
         return Claim(PRODUCTS, set(sequence), title, f"redfuse_{len(products)}_products")
+    if nodes.SCAN in kinds:
+        node = sequence[kinds.index(nodes.SCAN)]
+        return Claim(SCANS, set(sequence), f"scan of {_shape(node.args[1][0])}{_at(node)}",
+                     "redfuse_scan")  # fmt: skip
     reductions = [n for n, k in zip(sequence, kinds, strict=True) if k == nodes.REDUCTION]
     if not reductions:
         return None

@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import math
 import sys
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import torch
@@ -48,6 +49,9 @@ PRODUCTS_MARGIN = 1.02
 # What lies between two kernels of which one needs the other, of the fall-back and of redfuse, whose
 # kernels are placed while the one before them still runs. Estimates.
 _GAP_S, _OWN_GAP_S = 2e-6, 1e-6
+# A scan's work on an element, beside what it reads and writes. An estimate: a selective scan of
+# 4x1536x2048 elements with 16 states each.
+_SCAN_S = 1e-12
 # An attention that PyTorch takes apart on a GPU: scores in memory are written and read twice, and
 # its operands are read, and twice as wide in f32 written and read again. APART_RATE: of redfuse's
 # kernel, of the rate at which it works on long rows. Estimates: BERT and ViT, whose attentions are
@@ -90,10 +94,14 @@ def predict(claim: Any, spelled: dict[str, bool]) -> None:
     spelled: whether attentions are taken apart, of those that were asked before."""
     first = next(v for n in claim.members for v in nodes.values_of(n))
     machine = _machine(first.device)
-    products = [n for n in claim.members if nodes.kind_of(n) == nodes.PRODUCT]
+    products = products_of(claim.members)
+    scans = [n for n in claim.members if nodes.kind_of(n) == nodes.SCAN]
     reductions = [n for n in claim.members if nodes.kind_of(n) == nodes.REDUCTION]
-    if products:
+    if products or (scans and first.device.type != "cpu"):
         _predict_products(claim, products, machine)
+        return
+    if scans:
+        claim.objection = "a scan on the CPU, which was not measured"
         return
     if reductions:
         work = sum(_bytes(v) for v in _border(claim.members)) / machine.bytes_s
@@ -153,6 +161,14 @@ def _has_measured_products(index: int) -> bool:
     return not torch.cuda.is_available() or torch.cuda.get_device_capability(index)[0] == 9
 
 
+def products_of(members: Iterable[Any]) -> list[Any]:
+    """The products of matrices; beside a scan one with a vector is a sum as others are."""
+    found = [n for n in members if nodes.kind_of(n) == nodes.PRODUCT]
+    if any(nodes.kind_of(n) == nodes.SCAN for n in members):
+        found = [n for n in found if not nodes.is_product_of_vector(n)]
+    return found
+
+
 def flops_of_product(node: Any) -> float:
     """Of a product of matrices."""
     first = node.args[1 if "addmm" in str(node.target) or "baddbmm" in str(node.target) else 0]
@@ -162,18 +178,21 @@ def flops_of_product(node: Any) -> float:
 def _predict_products(claim: Any, products: list[Any], machine: Machine) -> None:
     """The fall-back has a kernel for each product and one for each group of work between them. Ours
     are as fast, but what is element-wise behind a product is its epilogue and costs no pass over
-    memory."""
+    memory. What a scan makes of each element the fall-back has in memory, and we have not."""
     theirs = mine = 0.0
     for product in products:
         moved = sum(_bytes(v) for v in _border({product})) / machine.bytes_s
         one = max(flops_of_product(product) / machine.flops_s, moved)
         theirs += one + _GAP_S
         mine += one + _OWN_GAP_S
-    for part in _between(claim.members):
+    for part in _between(claim.members, products):
         theirs += sum(_bytes(v) for v in _border(part)) / machine.bytes_s + _GAP_S
+        scanned = [v for n in part for v in _scanned(n)]
+        theirs += 2 * sum(map(_bytes, scanned)) / machine.bytes_s + _GAP_S * len(scanned)
+        mine += sum(map(numel, scanned)) * _SCAN_S
         given = {a for n in part for a in n.all_input_nodes if a not in part}
         behind = {a for a in given if a in claim.members}
-        if behind and not any(nodes.kind_of(n) == nodes.REDUCTION for n in part):
+        if behind and not scanned and not any(nodes.kind_of(n) == nodes.REDUCTION for n in part):
             mine += sum(_bytes(a.meta["val"]) for a in given - behind) / machine.bytes_s
         else:
             mine += sum(_bytes(v) for v in _border(part)) / machine.bytes_s + _OWN_GAP_S
@@ -185,9 +204,16 @@ def _predict_products(claim: Any, products: list[Any], machine: Machine) -> None
         )
 
 
-def _between(members: set[Any]) -> list[set[Any]]:
+def _scanned(node: Any) -> list[Any]:
+    """What a scan makes that is used."""
+    if nodes.kind_of(node) != nodes.SCAN:
+        return []
+    return [user.meta["val"] for user in node.users]
+
+
+def _between(members: set[Any], products: list[Any]) -> list[set[Any]]:
     """The connected groups of what is no product."""
-    left = {n for n in members if nodes.kind_of(n) != nodes.PRODUCT}
+    left = members - set(products)
     groups = []
     while left:
         todo, group = [left.pop()], set()

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ...errors import UnsupportedError
+from ..fx.decompose import attribute_of
 from . import constants, nodes
 
 # So many elements of a mask for one that it is made of.
@@ -128,6 +129,9 @@ def extract(members: set[Any], order: dict[Any, int], is_copied: bool = False) -
     if not inputs:  # PyTorch finds the device of a call by its tensors
         raise UnsupportedError("it is made of numbers alone")
     graph.output(tuple(results))
+    inner = {n.target: n.meta["graph"] for n in graph.nodes if n.op == "get_attr"}
+    if inner:
+        graph = torch.fx.GraphModule(inner, graph).graph
     device = results[0].meta["val"].device
     return Part(graph, _text(graph), inputs, outputs, device)
 
@@ -243,6 +247,8 @@ def _copied(graph: Any, node: Any, made: dict[Any, Any]) -> Any:
     """The node for the inner graph. Extents are numbers or SymInts there, not nodes."""
 
     def value_of(given: Any) -> Any:
+        if given.op == "get_attr" and given not in made:
+            made[given] = _function(graph, given)
         return made[given] if given in made else given.meta["val"]
 
     if _is_filled(node):
@@ -272,6 +278,16 @@ def _copied(graph: Any, node: Any, made: dict[Any, Any]) -> Any:
         warnings.filterwarnings("ignore", "Raw SymInt value")
         new = graph.call_function(node.target, args, kwargs)
     new.meta = meta
+    return new
+
+
+def _function(graph: Any, node: Any) -> Any:
+    """A graph that an operation calls, as an attribute of the inner graph's module."""
+    held = attribute_of(node)
+    if not isinstance(held, torch.fx.GraphModule):
+        raise UnsupportedError(f"{node.target} is no tensor and no graph")
+    new = graph.get_attr(f"f{len(graph.nodes)}")
+    new.meta["graph"] = held
     return new
 
 
@@ -353,5 +369,7 @@ def _text(graph: Any) -> str:
         kwargs = [f"{k}={shown(v)}" for k, v in sorted(node.kwargs.items())]
         args = [*map(shown, node.args), *kwargs]
         target = node.op if node.op != "call_function" else str(node.target)
+        if node.op == "get_attr":
+            args = [_text(node.meta["graph"].graph)]
         lines.append(f"{numbers[node]} = {target}({', '.join(args)}): {' '.join(values)}")
     return "\n".join(lines)

@@ -13,8 +13,8 @@ from ..fx.dtypes import ELEMENT_NAMES
 from ..fx.importer import LOWERINGS
 
 _HERE = str(Path(__file__).parent)
-POINTWISE, REDUCTION, VIEW, JOIN, PRODUCT, ATTENTION, PART = (
-    "pointwise", "reduction", "view", "join", "product", "attention", "part",
+POINTWISE, REDUCTION, VIEW, JOIN, PRODUCT, SCAN, ATTENTION, PART = (
+    "pointwise", "reduction", "view", "join", "product", "scan", "attention", "part",
 )  # fmt: skip
 
 _REDUCTIONS = (
@@ -35,6 +35,7 @@ _POINTWISE = (
     "aten.full.default", "aten.iota.default", "prims.iota.default", "aten.scalar_tensor.default",
 )  # fmt: skip
 _JOINS = ("aten.cat.default",)
+_SCANS = ("associative_scan",)
 _PRODUCTS = (
     "aten.bmm.default", "aten.baddbmm.default", "aten.mm.default", "aten.addmm.default",
     "aten._scaled_mm.default",
@@ -53,6 +54,7 @@ _KINDS = {
     **dict.fromkeys(_POINTWISE, POINTWISE),
     **dict.fromkeys(_JOINS, JOIN),
     **dict.fromkeys(_PRODUCTS, PRODUCT),
+    **dict.fromkeys(_SCANS, SCAN),
     **dict.fromkeys(ATTENTIONS, ATTENTION),
 }
 
@@ -80,6 +82,8 @@ def refusal(node: Any) -> str | None:
         return f"{name} is no operation that is claimed"
     if node.target is operator.getitem:
         return None
+    if isinstance(node.target, torch._ops.HigherOrderOperator):
+        return _refusal_of_tensors(node, name)
     if node.target._schema.is_mutable:
         return f"{name} writes to its argument"
     tags = node.target.tags
@@ -87,6 +91,10 @@ def refusal(node: Any) -> str | None:
         return f"{name} draws random numbers"
     if name not in LOWERINGS and name not in ATTENTIONS and not rules_of(node.target):
         return f"{name} has no lowering"
+    return _refusal_of_tensors(node, name)
+
+
+def _refusal_of_tensors(node: Any, name: str) -> str | None:
     for value in values_of(node):
         if (why := _value_refusal(value)) is not None:
             return why
@@ -98,6 +106,13 @@ def refusal(node: Any) -> str | None:
         if (why := _value_refusal(argument.meta["val"])) is not None:
             return why
     return None
+
+
+def is_product_of_vector(node: Any) -> bool:
+    """Whether a product has one row or one column: sums that no matrix unit is needed for."""
+    return kind_of(node) == PRODUCT and any(
+        isinstance(n, int) and n == 1 for n in node.meta["val"].shape[-2:]
+    )
 
 
 def values_of(node: Any) -> list[Any]:

@@ -20,6 +20,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from ...errors import UnsupportedError
 from ..precision import HIGHEST, Precision
 from . import (
+    associative,
     attention,
     checks,
     indexing,
@@ -45,7 +46,7 @@ from .registry import LOWERINGS, Call
 assert (
     attention and indexing and norms and orders and pointwise and prims and products and reductions
 )
-assert recurrent and scans and scattering and views and windows
+assert associative and recurrent and scans and scattering and views and windows
 
 # Say something to PyTorch, and make nothing.
 _NOTHING = (
