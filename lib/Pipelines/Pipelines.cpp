@@ -118,6 +118,7 @@ static void addFusion(OpPassManager &pm, const CompileOptions &options,
   // What is streamed is an axis as it was written.
   if (!options.along.empty())
     return;
+  pm.addPass(createAlignRows());
   if (!options.strict)
     pm.addPass(createSplitScans());
   // Tiles that are asked for are of dims as they were written.

@@ -113,6 +113,11 @@ inline constexpr int64_t kLeastGroupedUpdates = 256, kUpdateChunk = 64,
 inline constexpr int64_t kUpdatesInTurn = 8, kComparedUpdates = 256,
                          kMostUpdatesOfPlace = 64;
 
+/// Bytes of memory's time that an element takes which is read or written across the rows
+/// that threads walk (redfuse-align-rows). Measured on an H200: a gate and a result of 4x2048x1536
+/// elements of 16 bits across the rows of a selective scan took 0.44 ms.
+inline constexpr double kBytesAcross = 56;
+
 //===----------------------------------------------------------------------===//
 // Maps that are cut in two (redfuse-split-maps), on GPUs
 //===----------------------------------------------------------------------===//

@@ -246,6 +246,51 @@ def CollapseDims : Pass<"redfuse-collapse-dims"> {
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }
 
+def AlignRows : Pass<"redfuse-align-rows"> {
+  let summary = "Move what lies across the rows of scans and windows by maps, for GPUs";
+  let description = [{
+    Threads walk the rows of a scan, or of windows, by vectors. What lies across them (a gate whose
+    rows are columns here, a result that is transposed) takes a sector of memory for each element.
+    Where that takes longer than to move it once more, and to launch a kernel, what the scan or the
+    windows read becomes a copy that lies as the rows do, and the work behind them that needs it a
+    map of its own. Maps move rectangles. For cascades of known extents.
+
+    Before:
+
+    ```mlir
+    #row = affine_map<(i, t) -> (i, t)>
+    #column = affine_map<(i, t) -> (t, i)>
+    %r = redfuse.cascade {indexing_maps = [#row, #column, #column]}
+        ins(%x, %gate : tensor<6144x2048xf32>, tensor<2048x6144xf32>)
+        outs(%e : tensor<2048x6144xf32>) {
+    ^bb0(%a: f32, %g: f32):
+      %p = redfuse.scan add %a along 1 : f32
+      %q = arith.mulf %p, %g : f32
+      redfuse.yield %q : f32
+    } -> tensor<2048x6144xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %p = redfuse.cascade {indexing_maps = [#row, #row]} ins(%x : tensor<6144x2048xf32>)
+        outs(%s : tensor<6144x2048xf32>) {
+    ^bb0(%a: f32):
+      %p = redfuse.scan add %a along 1 : f32
+      redfuse.yield %p : f32
+    } -> tensor<6144x2048xf32>
+    %r = redfuse.cascade {indexing_maps = [#column, #row, #column]}
+        ins(%gate, %p : tensor<2048x6144xf32>, tensor<6144x2048xf32>)
+        outs(%e : tensor<2048x6144xf32>) {
+    ^bb0(%g: f32, %a: f32):
+      %q = arith.mulf %a, %g : f32
+      redfuse.yield %q : f32
+    } -> tensor<2048x6144xf32>
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
+}
+
 def SplitMaps : Pass<"redfuse-split-maps"> {
   let summary = "Cut element-wise cascades at the seams of concatenations, for GPUs";
   let description = [{
