@@ -73,7 +73,10 @@ std::string RegisterDemands::findDims() {
         if (root->kind == Root::Kind::MergeTopk)
           return "it merges lists of a top-k";
         if (root->kind == Root::Kind::Scan) {
-          scanned.set(cast<ScanOp>(root->op).getDim());
+          auto scan = cast<ScanOp>(root->op);
+          scanned.set(scan.getDim());
+          if (scan.getNumOperands() > 1)
+            scannedInParts.set(scan.getDim());
         }
         if (root->kind == Root::Kind::Reduce &&
             root->reduce.getReducer() == Reducer::TopK)

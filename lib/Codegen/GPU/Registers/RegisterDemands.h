@@ -87,6 +87,8 @@ public:
   /// Dims that are walked step by step, reduced, and scanned; and those of a window's
   /// elements, which a thread has to itself.
   llvm::SmallBitVector streamed, reduced, scanned, taps;
+  /// Of the scanned ones, those whose elements have several parts.
+  llvm::SmallBitVector scannedInParts;
   /// Some op that is no fold walks the streamed dims too.
   bool isMapped = false;
   /// The largest tensors first.
@@ -99,7 +101,7 @@ private:
         hints(hintsOf(space.schedule)), capacity(space.numDims),
         together(space.numDims, llvm::SmallBitVector(space.numDims)),
         streamed(space.numDims), reduced(space.numDims), scanned(space.numDims),
-        taps(space.numDims) {}
+        scannedInParts(space.numDims), taps(space.numDims) {}
 
   // Each returns why registers cannot hold what the programs do; empty: they can.
   std::string findCapacities();

@@ -29,7 +29,14 @@ void ThreadShares::chooseLanes() {
     if (!access.contiguous)
       continue;
     unsigned d = *access.contiguous;
-    int64_t most = std::clamp<int64_t>(16 / access.bytes, 1, 8);
+    // Elements in parts cost more to exchange: a thread has as many as there are of the
+    // narrowest tensor.
+    int64_t bytes = access.bytes;
+    if (demands.scannedInParts.test(d))
+      for (const TensorAccess &other : demands.accesses)
+        if (other.contiguous == d)
+          bytes = std::min<int64_t>(bytes, other.bytes);
+    int64_t most = std::clamp<int64_t>(16 / bytes, 1, 8);
     if (demands.capacity[d] < most)
       continue;
     if (lanes == 1) {

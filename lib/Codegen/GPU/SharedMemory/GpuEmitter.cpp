@@ -166,10 +166,18 @@ int64_t GpuEmitter::threadsOf(const LoopNest &ofNest) const {
 /// Vectors start at multiples of `lanes`; so do they in memory if every stride
 /// is one. Buffers and arguments start at multiples of 16 bytes.
 llvm::MaybeAlign GpuEmitter::alignmentOf(MemRefType type, AffineMap map) {
-  auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
+  AffineExpr index = map.getResults().back();
+  int64_t first = 0;
+  if (auto sum = dyn_cast<AffineBinaryOpExpr>(index);
+      sum && sum.getKind() == AffineExprKind::Add)
+    if (auto constant = dyn_cast<AffineConstantExpr>(sum.getRHS())) {
+      index = sum.getLHS();
+      first = constant.getValue();
+    }
+  auto last = dyn_cast<AffineDimExpr>(index);
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (!last || last.getPosition() != *nest->vectorDim ||
+  if (!last || first % lanes != 0 || last.getPosition() != *nest->vectorDim ||
       failed(type.getStridesAndOffset(strides, offset)) ||
       ShapedType::isDynamic(offset) || offset % lanes != 0)
     return std::nullopt;
