@@ -120,7 +120,8 @@ ReduceOp TileProgram::findTotal(ScanOp scan) const {
   CombineOp continued = findContinued(scan, dimSets[scan.getResult(0)]);
   for (auto reduce : body->getOps<ReduceOp>()) {
     if (!reduce.isDeclared() || !reduce.getOrdered() ||
-        !llvm::equal(reduce.getOver(), ArrayRef<int64_t>{scan.getDim()}) ||
+        !llvm::equal(reduce.getOver(),
+                     ArrayRef<int64_t>{int64_t(scan.getDim())}) ||
         !llvm::equal(reduce.getOperands(), scan.getOperands()) ||
         reduce.getIdentitiesAttr() != scan.getIdentitiesAttr() ||
         !OperationEquivalence::isRegionEquivalentTo(

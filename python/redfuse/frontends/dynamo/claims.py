@@ -20,7 +20,7 @@ from .report import GraphRecord
 
 ATTENTION, ROWS, SCANS, PRODUCTS = "attention", "rows", "scans", "products"
 _GROWN = (nodes.POINTWISE, nodes.REDUCTION, nodes.VIEW, nodes.SCAN, nodes.PART)
-_AROUND_PRODUCTS = (*_GROWN, nodes.JOIN, nodes.PRODUCT)
+_AROUND_PRODUCTS = (*_GROWN, nodes.JOIN, nodes.PRODUCT, nodes.WINDOW)
 
 
 @dataclasses.dataclass

@@ -13,8 +13,8 @@ from ..fx.dtypes import ELEMENT_NAMES
 from ..fx.importer import LOWERINGS
 
 _HERE = str(Path(__file__).parent)
-POINTWISE, REDUCTION, VIEW, JOIN, PRODUCT, SCAN, ATTENTION, PART = (
-    "pointwise", "reduction", "view", "join", "product", "scan", "attention", "part",
+POINTWISE, REDUCTION, VIEW, JOIN, PRODUCT, SCAN, WINDOW, ATTENTION, PART = (
+    "pointwise", "reduction", "view", "join", "product", "scan", "window", "attention", "part",
 )  # fmt: skip
 
 _REDUCTIONS = (
@@ -36,6 +36,7 @@ _POINTWISE = (
 )  # fmt: skip
 _JOINS = ("aten.cat.default",)
 _SCANS = ("associative_scan",)
+_CONVOLUTIONS = ("aten.convolution.default",)
 _PRODUCTS = (
     "aten.bmm.default", "aten.baddbmm.default", "aten.mm.default", "aten.addmm.default",
     "aten._scaled_mm.default",
@@ -55,6 +56,7 @@ _KINDS = {
     **dict.fromkeys(_JOINS, JOIN),
     **dict.fromkeys(_PRODUCTS, PRODUCT),
     **dict.fromkeys(_SCANS, SCAN),
+    **dict.fromkeys(_CONVOLUTIONS, WINDOW),
     **dict.fromkeys(ATTENTIONS, ATTENTION),
 }
 
@@ -91,7 +93,21 @@ def refusal(node: Any) -> str | None:
         return f"{name} draws random numbers"
     if name not in LOWERINGS and name not in ATTENTIONS and not rules_of(node.target):
         return f"{name} has no lowering"
+    if name in _CONVOLUTIONS and not _is_depthwise_along_one(node):
+        return f"{name} of more than one channel a group, or of more than one dim, is not claimed"
     return _refusal_of_tensors(node, name)
+
+
+def _is_depthwise_along_one(node: Any) -> bool:
+    """Whether each channel of a sequence has a window of its own."""
+    given, weight, *_ = (a.meta["val"] for a in node.all_input_nodes)
+    channels, groups = given.shape[1], node.args[8]
+    return (
+        weight.dim() == 3
+        and not node.args[6]
+        and isinstance(channels, int)
+        and channels == groups == weight.shape[0]
+    )
 
 
 def _refusal_of_tensors(node: Any, name: str) -> str | None:

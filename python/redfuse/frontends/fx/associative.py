@@ -18,6 +18,12 @@ from .graphs import of_graphs
 
 # What a part of an identity is tried to be.
 _NEUTRAL = (0, 1, -math.inf, math.inf)
+# Of elements, although PyTorch does not tag them so.
+_OF_ELEMENTS = (
+    "prims.convert_element_type.default", "aten._to_copy.default", "aten.clone.default",
+    "aten.alias.default", "aten.full.default", "aten.scalar_tensor.default",
+    "aten.full_like.default", "aten.zeros_like.default", "aten.ones_like.default",
+)  # fmt: skip
 
 
 class Scalars(Builder):
@@ -63,6 +69,9 @@ def _associative_scan(
     """Along the first dim of ``xs``, which are of one shape."""
     if more:
         refuse("a function that reads tensors beside its elements")
+    for call in combine.graph.nodes:
+        if call.op == "call_function" and not _is_of_elements(call.target):
+            refuse(f"a function that is not element by element: {call.target}")
     used = sorted({user.args[1] for user in node.users}) or list(range(len(xs)))
     parts = _needed(combine.graph, len(xs), used)
     kinds = [xs[p].dtype for p in parts]
@@ -179,6 +188,12 @@ def _needed(graph: Any, count: int, used: Sequence[int]) -> list[int]:
         if more == parts:
             return sorted(parts)
         parts = more
+
+
+def _is_of_elements(target: Any) -> bool:
+    return str(target) in _OF_ELEMENTS or (
+        isinstance(target, torch._ops.OpOverload) and torch.Tag.pointwise in target.tags
+    )
 
 
 def _calls(graph: Any) -> int:
