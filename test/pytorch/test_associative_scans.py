@@ -71,6 +71,8 @@ CASES: dict[str, Case] = {
     "maxima": (lambda x: prefixes(lambda a, b: [torch.maximum(a, b)], x)[0], [rows(300, 12)]),
     "logsumexp": (lambda x: (lambda m, s: m + s.log())(*prefixes(logsumexp, x.t(), torch.ones_like(x.t()))), [5 * rows(6, 900)]),
     "mean": (lambda x: prefixes(mean, torch.ones_like(x), x)[1], [rows(100, 12)]),
+    # A factor, a gate and the result lie across the rows of the scan.
+    "across": (lambda a, x, g: states(a, x.t()) * g.sigmoid(), [gates(512, 600), rows(600, 512), rows(512, 600, seed=1)]),
     "selective": (selective, selection(2, 3, 333, 5)),
     "selective_16": (selective, selection(1, 2, 600, 16)),
     "selective_short": (selective, selection(2, 2, 77, 16)),

@@ -30,6 +30,9 @@ CASES: dict[str, Case] = {
     "even_columns": (torch.nn.functional.linear, [rows(300, 64).half(), rows(1002, 64, seed=1).half()]),
     # Planes of odd rows.
     "planes": (lambda x: torch.nn.functional.batch_norm(x, None, None, None, None, True), [rows(13, 5, 10, 10).half().float()]),
+    # Windows along a sequence whose channels lie side by side.
+    "sequence": (lambda x, w: torch.nn.functional.silu(torch.nn.functional.conv1d(x.transpose(1, 2), w, padding=3, groups=300)),
+                 [rows(2, 700, 300), rows(300, 1, 4, seed=1)]),
     # Pixels that are computed before they are multiplied.
     "pixels": (lambda x, w: torch.nn.functional.conv2d(torch.relu(x * 2 + 1), w),
                [rows(1, 32, 9, 130).half(), rows(64, 32, 1, 1, seed=1).half()]),
