@@ -322,7 +322,7 @@ inline constexpr double kWarpRagged16 = 48e12;
 /// Elements of such rows that all warps load in a second; and how often each is used, up to
 /// which threads read rows as they lie. Measured there: 114 x 23381 x 19241 in 1.9 ms, 114 x
 /// 12811 x 23381 in 2.3; the latter is estimated.
-inline constexpr double kRaggedElements = 2e11, kFewUsesOfRagged = 16;
+inline constexpr double kRaggedElements = 2e11, kFewUsesOfRagged = 4;
 /// The same of those whose rows begin at multiples of 16 bytes, but not of lines: a tile
 /// has two lines for each of its rows' 128 bytes, more than the L2 cache gives in its time.
 /// Measured there: 2402 x 8064 x 7224 in 0.72 ms, with 7232 in 0.41. And sums from which on

@@ -21,20 +21,20 @@ func.func @aligned(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %e: t
   return %r : tensor<4096x4096xf32>
 }
 
-// A copy would take longer than a product of few rows.
+// A copy would take longer than a product of four rows.
 // CHECK-LABEL: func.func @few
 // CHECK-COUNT-1: redfuse.cascade
 // CHECK-NOT: redfuse.cascade
-func.func @few(%x: tensor<8x4097xbf16>, %w: tensor<4096x4097xbf16>, %e: tensor<8x4096xf32>) -> tensor<8x4096xf32> {
-  %r = redfuse.cascade {indexing_maps = [#ra, #rb, #ro]} ins(%x, %w : tensor<8x4097xbf16>, tensor<4096x4097xbf16>) outs(%e : tensor<8x4096xf32>) {
+func.func @few(%x: tensor<4x4097xbf16>, %w: tensor<4096x4097xbf16>, %e: tensor<4x4096xf32>) -> tensor<4x4096xf32> {
+  %r = redfuse.cascade {indexing_maps = [#ra, #rb, #ro]} ins(%x, %w : tensor<4x4097xbf16>, tensor<4096x4097xbf16>) outs(%e : tensor<4x4096xf32>) {
   ^bb0(%a: bf16, %b: bf16):
     %f = arith.extf %a : bf16 to f32
     %g = arith.extf %b : bf16 to f32
     %m = arith.mulf %f, %g : f32
     %s = redfuse.reduce add %m over [2] into [0, 1] : f32
     redfuse.yield %s : f32
-  } -> tensor<8x4096xf32>
-  return %r : tensor<8x4096xf32>
+  } -> tensor<4x4096xf32>
+  return %r : tensor<4x4096xf32>
 }
 
 // A factor that is computed: redfuse-prepack-operands makes its copy.

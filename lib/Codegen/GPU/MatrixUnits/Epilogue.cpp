@@ -56,13 +56,18 @@ static void computeAtUse(Block &block, Block::iterator first,
     }
 }
 
-/// Operations that a body computes results by.
+/// Operations that a body computes results by, those of functions among them.
 static int64_t countOperations(Block &body) {
-  return llvm::count_if(body.without_terminator(), [](Operation &op) {
-    return isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
-           !op.hasTrait<OpTrait::ConstantLike>() &&
-           !isa<arith::ExtFOp, arith::TruncFOp>(op);
-  });
+  int64_t count = 0;
+  for (Operation &op : body.without_terminator())
+    if (isa<math::Log1pOp, math::LogOp, math::ExpM1Op, math::ErfOp,
+            math::TanhOp, math::SinOp, math::CosOp, math::PowFOp>(op))
+      count += kOperationsOfFunction;
+    else if (isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
+             !op.hasTrait<OpTrait::ConstantLike>() &&
+             !isa<arith::ExtFOp, arith::TruncFOp>(op))
+      ++count;
+  return count;
 }
 
 void Epilogue::storeResults() {

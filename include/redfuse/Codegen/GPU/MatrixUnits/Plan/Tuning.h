@@ -157,9 +157,11 @@ inline constexpr int64_t kMostTried = 4;
 /// Steps of sums that blocks share which are asked for while the launch before ends.
 inline constexpr int64_t kTilesAhead = 4;
 
-/// Operations of an epilogue from which on it is computed columns by columns. Measured on an
-/// H200: a gate of 6 takes 0.98 of the time otherwise; a polynomial and tanh, 11, spilled.
-inline constexpr int64_t kLongEpilogue = 9;
+/// Operations of an epilogue from which on it is computed columns by columns, and those that
+/// a logarithm or the like counts as (an exponential is one instruction). Measured on an H200:
+/// a gate of 6 takes 0.98 of the time otherwise; a polynomial and tanh spilled, and so did the
+/// logarithm of a softplus.
+inline constexpr int64_t kLongEpilogue = 9, kOperationsOfFunction = 6;
 
 /// Cycles of a warpgroup for a column of its product with a tile of the sum, beside other
 /// warpgroups. Those of 8 bits are told by whether the cache limits a round (1000 x 4000 x 4112
