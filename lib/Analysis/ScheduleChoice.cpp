@@ -8,6 +8,7 @@
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/TileProgram.h"
 #include "redfuse/Analysis/Windows.h"
+#include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -111,12 +112,14 @@ static bool isProductOfFewRows(CascadeOp cascade, const ScheduleShape &shape) {
         extend ? dyn_cast<BlockArgument>(extend.getIn()) : BlockArgument();
     if (!argument || argument.getType().getIntOrFloatBitWidth() != 16)
       return false;
-    // Rows of whole 16 bytes.
-    AffineMap map = cascade.getIndexingMapsArray()[argument.getArgNumber()];
-    if (map.getNumResults() == 0)
-      return false;
-    auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
-    if (!last || extents[last.getPosition()] % 8 != 0)
+    // Rows that begin at whole 16 bytes, as copies have them.
+    unsigned i = argument.getArgNumber();
+    AffineMap map =
+        simplifyForExtents(cascade.getIndexingMapsArray()[i], extents);
+    auto type = dyn_cast<RankedTensorType>(cascade->getOperand(i).getType());
+    if (!type || map.getNumResults() == 0 ||
+        !isa<AffineDimExpr>(map.getResults().back()) ||
+        type.getShape().back() % 8 != 0)
       return false;
   }
   return isMatrixProduct(reduce, shape.sets, [&](unsigned d) {

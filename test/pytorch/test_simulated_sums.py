@@ -18,6 +18,8 @@ CASES: dict[str, Case] = {
     "few_rows": (lambda x, y: torch.nn.functional.silu(x @ y), [rows(5, 333).half(), rows(333, 77, seed=1).half()]),
     "few_rows_f32": (lambda x, y: x @ y, [rows(3, 1030), rows(1030, 77, seed=1)]),
     "seven_rows_f32": (lambda x, y: x @ y, [rows(7, 1024), rows(1024, 64, seed=1)]),
+    # Eight rows by ragged weights, which are copied.
+    "eight_rows_ragged": (torch.nn.functional.linear, [rows(8, 2311).half(), rows(1280, 2311, seed=1).half()]),
     # Sums that are cut: a prime extent has a rest.
     "long": (lambda x, y, b: torch.relu(x.t() @ y + b), [rows(16007, 20), rows(16007, 24, seed=1), rows(24, seed=2)]),
     "long_f16": (lambda x, y: x.t() @ y, [rows(16007, 20).half(), rows(16007, 24, seed=1).half()]),
