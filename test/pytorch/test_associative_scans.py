@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import redfuse
 import torch
+from drivers.simulated import execute
 from redfuse.frontends.fx.program import import_exported
 from simulated import Case, Program, outcomes, rows
 from torch._higher_order_ops.associative_scan import associative_scan_op
@@ -132,6 +133,21 @@ def test_kernels() -> None:
     exe = redfuse.compile(text, target="cuda:sm_90a", options={"cache": False})
     (kernel,) = exe.resources
     assert kernel.spills == 0
+
+
+def test_strict() -> None:
+    """In the order of the elements, as on the CPU."""
+    function, inputs = CASES["rows"]
+    text = import_exported(
+        torch.export.export(Program(function), tuple(inputs))
+    ).operation.get_asm()
+    arrays = [x.numpy() for x in inputs]
+    options = {"cache": False, "strict": True}
+    exe = redfuse.compile(text, target="cuda:sm_90a", options=options)
+    (got,), _ = execute(exe, arrays, [np.empty((5, 1003), np.float32)])
+    np.testing.assert_array_equal(
+        got, redfuse.compile(text, target="cpu", options=options)(*arrays)
+    )
 
 
 def test_refused() -> None:

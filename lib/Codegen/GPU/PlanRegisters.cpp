@@ -48,6 +48,7 @@ struct PlanRegisters : public redfuse::impl::PlanRegistersBase<PlanRegisters> {
       return signalPassFailure();
     const Chip *chip = getChipOf(module);
     DeviceLimits limits = limitsOf(strict ? nullptr : chip);
+    limits.keepsOrder = strict;
     if (chip) {
       // How many blocks run at a time changes no result.
       limits.threadsOfUnit = chip->threadsOfUnit;

@@ -49,7 +49,7 @@ std::string RegisterDemands::findDims() {
     if (auto fold = dyn_cast<FoldOp>(op.getOperation())) {
       // States of interleaved parts, merged in any order; but a fold that stores
       // prefixes has one state, which is scanned on.
-      if (fold.isOrdered() && !fold.hasOutputs())
+      if (fold.isOrdered() && (limits.keepsOrder || !fold.hasOutputs()))
         return "a fold combines its elements in their order";
       // Outputs are stored step by step.
       for (Value output : fold.getResults().drop_front(fold.getNumStates()))
@@ -74,6 +74,8 @@ std::string RegisterDemands::findDims() {
           return "it merges lists of a top-k";
         if (root->kind == Root::Kind::Scan) {
           auto scan = cast<ScanOp>(root->op);
+          if (scan.getOrdered() && limits.keepsOrder)
+            return "a scan combines its elements in their order";
           scanned.set(scan.getDim());
           if (scan.getNumOperands() > 1)
             scannedInParts.set(scan.getDim());

@@ -26,6 +26,8 @@ struct DeviceLimits {
   int64_t cluster = 1;
   /// Kernels wait for those before them in the stream themselves.
   bool overlapsLaunches = false;
+  /// What the program combines one after another is combined so (`strict`).
+  bool keepsOrder = false;
 
   /// Blocks of so many threads that a multiprocessor runs at a time.
   int64_t countBlocks(int64_t threads) const {
