@@ -39,7 +39,9 @@ class Claim:
 
 def find(graph: Any, everything: bool, record: GraphRecord) -> list[Claim]:
     """The claims of a graph, in its order. everything: also where no gain is predicted."""
-    taken = [node for node in graph.nodes if _is_possible(node, record)]
+    # Of training, products and scans were not measured.
+    is_measured = everything or not _is_trained(graph)
+    taken = [node for node in graph.nodes if _is_possible(node, record, is_measured)]
     order = {node: i for i, node in enumerate(graph.nodes)}
     spelled: dict[str, bool] = {}
     claims: list[Claim] = []
@@ -59,8 +61,7 @@ def find(graph: Any, everything: bool, record: GraphRecord) -> list[Claim]:
                 within = [n for n in taken if n in members]
                 consider(_grouped(graph, within, with_products=False))
 
-    # Of training, products were not measured.
-    consider(_grouped(graph, taken, with_products=everything or not _is_trained(graph)))
+    consider(_grouped(graph, taken, with_products=is_measured))
     return claims
 
 
@@ -70,12 +71,14 @@ def _is_trained(graph: Any) -> bool:
     return any(name.startswith(("primals_", "tangents_")) for name in names)
 
 
-def _is_possible(node: Any, record: GraphRecord) -> bool:
+def _is_possible(node: Any, record: GraphRecord, with_scans: bool) -> bool:
     """Whether some part may have the node; notes why not."""
     kind = nodes.kind_of(node)
     if kind is not None and not node.users:
         return False
     why = nodes.refusal(node) if node.op == "call_function" else None
+    if why is None and kind == nodes.SCAN and not with_scans:
+        why = "a scan that is trained was not measured"
     if why is not None:
         record.unclaimed(node, why)
     return why is None and kind is not None
