@@ -18,6 +18,8 @@ from .graphs import of_graphs
 
 # What a part of an identity is tried to be.
 _NEUTRAL = (0, 1, -math.inf, math.inf)
+# Identities that are tried, at most: those of six parts.
+_MOST_TRIED = 4096
 # Of elements, although PyTorch does not tag them so.
 _OF_ELEMENTS = (
     "prims.convert_element_type.default", "aten._to_copy.default", "aten.clone.default",
@@ -210,13 +212,17 @@ def _identity(combine: Any, parts: Sequence[int], xs: Sequence[Tensor]) -> list[
         limits = torch.iinfo(kind) if kind is not torch.bool else None
         return [0, 1, *((limits.min, limits.max) if limits else ())]
 
+    tried = itertools.product(*(neutral(kinds[p]) for p in parts))
     with unset_fake_temporarily(), torch.no_grad():
         elements = [_drawn(kind) for kind in kinds]
-        for numbers in itertools.product(*(neutral(kinds[p]) for p in parts)):
+        for numbers in itertools.islice(tried, _MOST_TRIED):
             left = [torch.zeros_like(e) for e in elements]
             for part, number in zip(parts, numbers, strict=True):
                 left[part] = torch.full_like(elements[part], number)
-            made = combine(*left, *elements)
+            try:
+                made = combine(*left, *elements)
+            except RuntimeError:  # it makes tensors on a device of its own
+                return None
             if all(torch.equal(made[p], elements[p]) for p in parts):
                 return list(numbers)
     return None
