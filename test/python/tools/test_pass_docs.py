@@ -15,6 +15,7 @@ from devlib import examples, passes  # noqa: E402
 
 # Those whose smallest program is too long to be shown: the lines that matter.
 FRAGMENTS = {
+    "redfuse-align-rows",
     "redfuse-check-accesses",
     "redfuse-check-source",
     "redfuse-collapse-dims",
