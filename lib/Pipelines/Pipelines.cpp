@@ -118,10 +118,11 @@ static void addFusion(OpPassManager &pm, const CompileOptions &options,
   // What is streamed is an axis as it was written.
   if (!options.along.empty())
     return;
-  pm.addPass(createAlignRows());
+  // Tiles that are asked for are of cascades and dims as they were written.
+  if (options.tiles.empty())
+    pm.addPass(createAlignRows());
   if (!options.strict)
     pm.addPass(createSplitScans());
-  // Tiles that are asked for are of dims as they were written.
   if (options.tiles.empty())
     pm.addPass(createCollapseDims());
   pm.addPass(createSplitMaps());
