@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import redfuse
 import torch
-from drivers import without_tools
 from drivers.simulated import execute
 from redfuse.frontends.fx.program import import_exported
 from simulated import Case, Program, outcomes, rows
@@ -108,19 +107,6 @@ def test_on_the_cpu(name: str) -> None:
     as_tuple = [x if isinstance(x, tuple) else (x,) for x in (made, want, exact)]
     for got, eager, true in zip(*as_tuple, strict=True):
         compare(name, got, eager, true.numpy())
-
-
-@pytest.mark.parametrize("name", ["rows", "columns", "logsumexp", "selective_16"])
-def test_of_waves(name: str) -> None:
-    """On an AMD GPU, by the simulator of its waves."""
-    pytest.importorskip("llvmlite")
-    function, inputs = CASES[name]
-    text = import_exported(torch.export.export(Program(function), tuple(inputs))).operation.get_asm()
-    with without_tools():
-        exe = redfuse.compile(text, target="rocm:gfx942", options={"cache": False})
-        eager, exact = function(*inputs), function(*(x.double() for x in inputs))
-        (got,), _ = execute(exe, [x.numpy() for x in inputs], [eager.numpy()])
-    compare(name, got, eager, exact.numpy())
 
 
 @pytest.mark.parametrize("target", ["cpu", "cuda:sm_90a"])
