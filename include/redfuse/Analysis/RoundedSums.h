@@ -8,7 +8,8 @@ namespace redfuse {
 
 /// Whether a sum is rounded to floats of 16 bits or fewer, after what is computed of it
 /// element by element, before it is a result, is compared, is reduced again, or is the
-/// argument of what makes small errors large (an exponential): only then may a matrix unit add with fewer digits than f32 has, as it does floats of 8 bits.
+/// argument of what makes small errors large (an exponential): only then may a matrix unit
+/// add with fewer digits than f32 has, as it does floats of 8 bits.
 bool isRoundedBehind(ReduceOp sum);
 
 } // namespace redfuse
