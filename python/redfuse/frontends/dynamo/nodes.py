@@ -100,7 +100,7 @@ def refusal(node: Any) -> str | None:
 
 def _is_depthwise_along_one(node: Any) -> bool:
     """Whether each channel of a sequence has a window of its own."""
-    given, weight, *_ = (a.meta["val"] for a in node.all_input_nodes)
+    given, weight = (a.meta["val"] for a in node.args[:2])
     channels, groups = given.shape[1], node.args[8]
     return (
         weight.dim() == 3
