@@ -82,6 +82,19 @@ class Run:
         dist.all_reduce(medians, dist.ReduceOp.MAX)
         return dict(zip(times, [round(float(m), 4) for m in medians], strict=True))
 
+    def enqueue_ms(self, call: Callable[[], Any], count: int = 20) -> float:
+        """What the host needs for a call, of the slowest rank: of a few in a row, which the GPU
+        does not hold up."""
+        call()
+        dist.barrier()
+        self.synchronize()
+        begin = time.perf_counter()
+        for _ in range(count):
+            call()
+        took = torch.tensor(1e3 * (time.perf_counter() - begin) / count, device=self.device)
+        dist.all_reduce(took, dist.ReduceOp.MAX)
+        return round(float(took), 4)
+
     def synchronize(self) -> None:
         if self.target == "cuda":
             torch.cuda.synchronize()
@@ -270,8 +283,8 @@ class Run:
         return {**found, "ms": ms, "over one GPU": round(ms["alone"] / ms["graph"], 3)}
 
     def timeline(self) -> dict[str, Any]:
-        """What the GPU of each rank does in a call of the ring: kernels and copies of 20 us and
-        more, and between which of them nothing runs."""
+        """What the GPU of each rank does in a call of what was timed: kernels and copies, and between
+        which of them nothing runs. Of rings those of 20 us and more."""
         from torch.profiler import ProfilerActivity, profile
 
         found: dict[str, Any] = {}
@@ -293,7 +306,7 @@ class Run:
             for start, end, kernel in events:
                 idle += max(0.0, start - until)
                 until = max(until, end)
-                if end - start >= 20:
+                if end - start >= (20 if "ring" in name else 0):
                     rows.append([round(start - first), round(end - start), kernel[:70]])
             mine = {"rows": rows[:60], "launches": len(events), "idle_us": round(idle),
                     "all_us": round(until - first)}  # fmt: skip
@@ -353,6 +366,8 @@ class Run:
             "alone": lambda: one(q, k, v),
             "states": lambda: many(*mine),
         }
+        self.timed["decoding"] = calls["states"]
+        found["enqueue_ms"] = self.enqueue_ms(calls["states"])
         try:
             graph = rd.capture(many, *mine)
             calls["graph"] = lambda: graph(*graph._arguments)
@@ -397,6 +412,8 @@ class Run:
                 float((x[:128].double() - want).abs().max() / want.abs().max()), 6
             )
         calls = {"alone": lambda: one(h, w, labels), "states": lambda: many(*mine)}
+        self.timed["loss"] = calls["states"]
+        found["enqueue_ms"] = self.enqueue_ms(calls["states"])
         cross = torch.nn.functional.cross_entropy
         calls["torch, one GPU"] = lambda: cross((h @ w.T).float(), labels, reduction="none")
         found["ms"] = self.time(calls, rounds=5)
@@ -413,11 +430,11 @@ def context_parallel_options() -> Any:
     return _attention._cp_options
 
 
-# Of a hung collective: what ends it, and what NCCL's own threads are told.
+# Of a hung collective: what finds it, and the variables that it takes.
 HANGS = {
     "host": {},
     "blocking wait": {"TORCH_NCCL_BLOCKING_WAIT": "1"},
-    "watchdog": {"TORCH_NCCL_DUMP_ON_TIMEOUT": "0", "TORCH_NCCL_TRACE_BUFFER_SIZE": "0"},
+    "watch": {},
 }
 PATIENCE = 3.0
 
@@ -595,7 +612,7 @@ class Parent:
 
 
 PARTS = (
-    "links", "attention causal", "attention full", "timeline", "decoding", "loss", "graph",
+    "links", "attention causal", "attention full", "decoding", "loss", "timeline", "graph",
     "peer causal", "peer full",
 )  # fmt: skip
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,10 +29,31 @@ class Taken:
     lengths: list[int]
     distributed: bool
 
-    @property
+    @functools.cached_property
     def key(self) -> tuple:
         """What tells calls apart that ranks have agreed about."""
         return (*map(tuple, self.shapes), tuple(self.lengths))
+
+
+def kinds_of(arguments: Sequence[Any]) -> tuple | None:
+    """What :func:`take` looks at, for a lookup; ``None`` where an argument is neither a number nor
+    a plain torch tensor."""
+    torch = sys.modules["torch"]
+    found: list[Any] = []
+    for value in arguments:
+        if type(value) is torch.Tensor:
+            found.append((value.dtype, value.device, value.shape))
+        elif type(value) in (int, float, bool):
+            found.append(type(value))
+        else:
+            return None
+    return tuple(found)
+
+
+def take_again(arguments: Sequence[Any], like: Taken) -> Taken:
+    """Arguments of which :func:`take` has checked others of the same kinds."""
+    tensors = [_plain(v) if hasattr(v, "dtype") else v for v in arguments]
+    return dataclasses.replace(like, tensors=tensors)
 
 
 def take(arguments: Sequence[Any], sharding: Sharding, group: Group) -> Taken:
@@ -128,11 +151,10 @@ def _checked(value: Any, index: int, sharding: Sharding, group: Group) -> Any:
     if spec.scalar:
         return value
     axis = sharding.inputs[index]
-    shape = tuple(None if d == axis else n for d, n in enumerate(spec.shape))
     what = f"argument {index} of {sharding.signature.name}"
     if axis is not None:
         what += f" (axis {axis} is sharded)"
-    check_array(value, dataclasses.replace(spec, shape=shape), what, index)
+    check_array(value, sharding.shards[index], what, index)
     if not type(value).__module__.startswith("torch"):
         from ..runtime.tensors import to_torch
 
@@ -141,7 +163,14 @@ def _checked(value: Any, index: int, sharding: Sharding, group: Group) -> Any:
         raise ArgumentError(
             f"{what}: a tensor on {value.device}; expected one on {group.mesh.device_type}", index
         )
-    return value.detach().contiguous()
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    """A tensor without a gradient, contiguous: itself, if it is that."""
+    if value.requires_grad:
+        value = value.detach()
+    return value if value.is_contiguous() else value.contiguous()
 
 
 def _spread(

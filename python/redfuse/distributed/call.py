@@ -86,24 +86,16 @@ class Call:
     # ---- arguments ---------------------------------------------------------------
 
     @property
-    def stream_arguments(self) -> list[int]:
-        """The numbers of the arguments with the streamed dim."""
-        stream = self.sharding.stream
-        assert stream is not None
-        return [i for i in range(len(self.arguments)) if stream.axis_of(i) is not None]
-
-    @property
     def streamed(self) -> list[Any]:
-        """This rank's shards of them."""
-        return [self.arguments[i] for i in self.stream_arguments]
+        """This rank's shards of the arguments with the streamed dim."""
+        return [self.arguments[i] for i in self.sharding.stream_arguments]
 
     def unstreamed(self, unit: Unit) -> list[Any]:
         """The other arguments, of these rows alone."""
-        stream = self.sharding.stream
         return [
             self._rows_of(i, value, unit)
             for i, value in enumerate(self.arguments)
-            if stream is None or stream.axis_of(i) is None
+            if i not in self.sharding.stream_arguments
         ]
 
     def _rows_of(self, index: int, value: Any, unit: Unit) -> Any:
@@ -125,7 +117,7 @@ class Call:
         stream = self.sharding.stream
         assert stream is not None
         found = []
-        for index, tensor in zip(self.stream_arguments, block, strict=True):
+        for index, tensor in zip(self.sharding.stream_arguments, block, strict=True):
             axis, scale = stream.axis_of(index), stream.scale_of(index)
             if tensor.shape[axis] != length * scale:
                 tensor = tensor.narrow(axis, begin * scale, length * scale)
@@ -189,11 +181,11 @@ class Call:
         """The results of these rows, from all of the stream."""
         assert self.parts is not None
         arguments = list(self.arguments)
-        streaming = self.sharding.stream
+        streamed = self.sharding.stream_arguments
         for index, value in enumerate(arguments):
-            if streaming is None or streaming.axis_of(index) is None:
+            if index not in streamed:
                 arguments[index] = self._rows_of(index, value, unit)
-        for index, value in zip(self.stream_arguments if streaming else (), stream, strict=True):
+        for index, value in zip(streamed, stream, strict=True):
             arguments[index] = value
         return self.parts(unit, arguments)
 

@@ -2,7 +2,8 @@
 
 All data goes by torch.distributed's collectives. What is added: before a call its ranks exchange a
 short header over the host (Gloo), in which each says what it was given or why it cannot go on; and
-who waits for a collective looks now and then whether another rank has failed.
+who waits for a collective looks now and then whether another rank has failed. On GPUs nobody waits,
+and a thread looks.
 """
 
 from __future__ import annotations
@@ -10,17 +11,19 @@ from __future__ import annotations
 import datetime
 import json
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import ArgumentError, RankError, UnsupportedError
+from .watching import LOOK, raise_in, watch
 
 # Bytes of a header. Messages are cut to fit.
 HEADER = 4096
-# Seconds between looks at what other ranks say of themselves, and how long they have to say it.
-LOOK, GRACE = 0.2, 2.0
+# Seconds that other ranks have to say what they wait for.
+GRACE = 2.0
 
 # Groups of Gloo beside those of GPUs: one for all programs.
 _controls: dict[Any, Any] = {}
@@ -180,6 +183,7 @@ class Group:
     ) -> list[Any]:
         """Starts to send tensors to one rank and to receive others from one; what :meth:`finish`
         waits for."""
+        self._check_whole()
         distributed = torch_distributed()
         ops = [
             distributed.P2POp(distributed.isend, one, self.ranks[to], self.data)
@@ -216,6 +220,7 @@ class Group:
 
     def run(self, start: Callable[[Any], Any], what: str) -> None:
         """Starts a collective and waits for it. Raises RankError where it fails."""
+        self._check_whole()
         try:
             work = start(torch_distributed())
         except RuntimeError as error:
@@ -244,6 +249,7 @@ class Group:
                 work.wait()  # the stream waits
             except RuntimeError as error:
                 self._broken(what, error)
+            self._watch(work, what)
             return
         self._wait_on_host(work, what)
 
@@ -264,6 +270,27 @@ class Group:
             work.wait()
         except RuntimeError as error:
             self._broken(what, error)
+
+    def _watch(self, work: Any, what: str) -> None:
+        """Sees to it that a collective that does not end is an error in this thread, before NCCL's
+        own watchdog ends the process."""
+        import torch
+
+        if torch.cuda.is_current_stream_capturing():
+            return
+        until = time.monotonic() + max(self.timeout - GRACE - 2 * LOOK, self.timeout / 2)
+        watch.add(work, until, lambda thread: self._late(what, thread))
+
+    def _late(self, what: str, thread: int) -> None:
+        import torch
+
+        text, ranks = self._blamed(what)
+        raise_in(thread, text, ranks)
+        # The GPU stops waiting, and so does who waits for it.
+        try:
+            self.data._get_backend(torch.device(self.mesh.device_type)).abort()
+        except (RuntimeError, AttributeError) as error:
+            print(f"redfuse.distributed: {text}; {error}", file=sys.stderr, flush=True)
 
     def _say(self, **status: str) -> None:
         if self._store is not None:
@@ -288,6 +315,12 @@ class Group:
     def _broken(self, what: str, error: Exception | None) -> None:
         """Raises RankError, which names the ranks that failed or do not answer."""
         cause = f" ({str(error).splitlines()[0]})" if error is not None and str(error) else ""
+        text, ranks = self._blamed(what)
+        raise RankError(f"{text}{cause}", ranks) from error
+
+    def _blamed(self, what: str) -> tuple[str, list[int]]:
+        """Which ranks failed or do not answer, as a text and their numbers: this rank says that it
+        waits, and hears what the others say."""
         self._say(waiting=what)
         # All that are there see this within LOOK; those that are not are what is wrong.
         until = time.monotonic() + min(GRACE, self.timeout)
@@ -317,11 +350,11 @@ class Group:
                 f"rank {self.ranks[r]} for {status['waiting']}" for r, status in said.items()
             )
         self._failure = text
-        raise RankError(
-            f"{text}; rank {self.ranks[self.rank]} waited for {what}, with a time-out of "
-            f"{self.timeout:g} s{cause}",
+        waited = f"rank {self.ranks[self.rank]} waited for {what}"
+        return (
+            f"{text}; {waited}, with a time-out of {self.timeout:g} s",
             [self.ranks[r] for r in ranks],
-        ) from error
+        )
 
 
 class Awaited:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -69,12 +70,12 @@ class Layout:
             )
         return made
 
-    @property
+    @functools.cached_property
     def length(self) -> int:
         """All elements."""
         return sum(self.lengths)
 
-    @property
+    @functools.cached_property
     def lengths(self) -> tuple[int, ...]:
         """How many elements each rank has."""
         return tuple(sum(b - a for a, b in spans) for spans in self.spans)

@@ -15,7 +15,7 @@ from ..frontends.mlir import Source
 from ..options import Options
 from ..runtime.specs import ELEMENT_TYPES, Signature
 from . import links as link_model
-from .arguments import Taken, give, take
+from .arguments import Taken, give, kinds_of, take, take_again
 from .call import Call
 from .dims import Dim, dims_of
 from .folding import Folds, Parts
@@ -147,6 +147,10 @@ class Program:
             ).encode()
         ).hexdigest()[:16]  # fmt: skip
         self._seen: dict[tuple, tuple[Layout, ...]] = {}
+        # Of calls that came before: what was found of their arguments, and what was chosen.
+        self._taken: dict[tuple, Taken] = {}
+        self._choices: dict[tuple, str] = {}
+        self._live = self.work.live(self.sharding)
         # The layouts and shapes of the last call.
         self._last: tuple[tuple[Layout, ...], list[tuple[int, ...]]] | None = None
 
@@ -164,14 +168,14 @@ class Program:
         error: Exception | None = None
         taken: Taken | None = None
         try:
-            taken = take(arguments, self.sharding, self.group)
+            taken = self._take(arguments)
         except Error as wrong:
             error = wrong
         layouts = self._layouts(taken, error)
         assert taken is not None
         try:
             call = self._prepared(taken, layouts)
-            results = self._run(call)
+            results = self._run(call, (layouts, taken.key))
         except RankError:
             raise
         except BaseException as wrong:
@@ -197,6 +201,16 @@ class Program:
         return found if json else render(found)
 
     # ---- a call ------------------------------------------------------------------
+
+    def _take(self, arguments: Sequence[Any]) -> Taken:
+        kinds = kinds_of(arguments)
+        known = None if kinds is None else self._taken.get(kinds)
+        if known is not None:
+            return take_again(arguments, known)
+        taken = take(arguments, self.sharding, self.group)
+        if kinds is not None:
+            self._taken[kinds] = dataclasses.replace(taken, tensors=[])
+        return taken
 
     def _layouts(self, taken: Taken | None, error: Exception | None) -> tuple[Layout, ...]:
         """Who has what, as all ranks say. Raises RankError where they disagree."""
@@ -237,17 +251,20 @@ class Program:
     def _prepared(self, taken: Taken, layouts: tuple[Layout, ...]) -> Call:
         return Call(
             self.group, self.sharding, taken.tensors, layouts, self.folds, self._parts,
-            self._heads, self._head_parts, self.segment, self.work.live(self.sharding),
+            self._heads, self._head_parts, self.segment, self._live,
         )  # fmt: skip
 
-    def _run(self, call: Call) -> list[tuple[Any, ...]]:
+    def _run(self, call: Call, sizes: tuple) -> list[tuple[Any, ...]]:
+        """``sizes``: what choices depend on, for a lookup."""
         sharding = self.sharding
         if sharding.stream is None:
             units = call.row_units()
             return [call.whole(unit, ()) for unit in units]
-        if not sharding.rows:
-            return run_on_states(call, self.chosen_merge(call))
-        return STRATEGIES[self.chosen_strategy(call)](call)
+        choice = self._choices.get(sizes)
+        if choice is None:
+            choose = self.chosen_strategy if sharding.rows else self.chosen_merge
+            choice = self._choices[sizes] = choose(call)
+        return STRATEGIES[choice](call) if sharding.rows else run_on_states(call, choice)
 
     # ---- choices -----------------------------------------------------------------
 
@@ -272,7 +289,7 @@ class Program:
         return Sizes(
             ranks=self.group.size,
             operations=self.work.operations(call),
-            stream=of(call.stream_arguments),
+            stream=of(call.sharding.stream_arguments),
             rows=of(rows),
             results=of(rows),
             state=self.work.state_bytes(call),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ArgumentError, UnsupportedError
-from ..runtime.specs import Signature
+from ..runtime.specs import Signature, TensorSpec
 from .dims import Dim
 
 
@@ -27,10 +28,27 @@ class Sharding:
     inputs: tuple[int | None, ...]
     outputs: tuple[int | None, ...]
 
-    @property
+    @functools.cached_property
     def sharded(self) -> tuple[Dim, ...]:
         """All dims that are shared out."""
         return self.rows if self.stream is None else (*self.rows, self.stream)
+
+    @functools.cached_property
+    def stream_arguments(self) -> tuple[int, ...]:
+        """The numbers of the arguments with the streamed dim."""
+        if self.stream is None:
+            return ()
+        return tuple(i for i in range(len(self.inputs)) if self.stream.axis_of(i) is not None)
+
+    @functools.cached_property
+    def shards(self) -> tuple[TensorSpec, ...]:
+        """What a rank gives for each argument: the axis that is sharded may have any extent."""
+        return tuple(
+            dataclasses.replace(
+                spec, shape=tuple(None if d == axis else n for d, n in enumerate(spec.shape))
+            )
+            for spec, axis in zip(self.signature.inputs, self.inputs, strict=True)
+        )
 
     def dim_of(self, argument: int) -> Dim | None:
         """The dim along which an argument is sharded."""

@@ -36,7 +36,7 @@ def ring(call: Call) -> list[Results]:
             before = (owner - 1) % group.size
             with lane.beside(block):
                 coming = [
-                    call.empty_stream(i, layout.lengths[before]) for i in call.stream_arguments
+                    call.empty_stream(i, layout.lengths[before]) for i in call.sharding.stream_arguments
                 ]
                 works = group.start_exchange(
                     block, (group.rank + 1) % group.size, coming, (group.rank - 1) % group.size
@@ -206,7 +206,7 @@ def gathered_stream(call: Call) -> list[Any]:
     """The streamed arguments of all ranks, whole."""
     stream = call.sharding.stream
     assert stream is not None
-    return [gathered(call, i, stream) for i in call.stream_arguments]
+    return [gathered(call, i, stream) for i in call.sharding.stream_arguments]
 
 
 def _with_all_rows(call: Call) -> list[Any]:

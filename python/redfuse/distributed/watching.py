@@ -1,0 +1,91 @@
+"""Collectives of GPUs that do not end.
+
+On a GPU a collective is enqueued, and nothing on the host waits for it: if a rank does not come,
+the first thing to notice is whatever next waits for the GPU, and it waits for ever. So a thread
+looks at what was started.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import RankError
+
+# Seconds between two looks.
+LOOK = 0.2
+
+
+@dataclasses.dataclass(frozen=True)
+class Watched:
+    """A collective that was started.
+
+    work: of torch.distributed. until: when it should have ended, of ``time.monotonic``.
+    late: called once, by the watching thread, if it has not; gets ``thread``, which started it.
+    """
+
+    work: Any
+    until: float
+    late: Callable[[int], None]
+    thread: int = dataclasses.field(default_factory=threading.get_ident)
+
+
+class Watch:
+    """The thread that looks at collectives, of all groups of a process. It sleeps while there are
+    none."""
+
+    def __init__(self) -> None:
+        self._new: list[Watched] = []
+        self._some = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def add(self, work: Any, until: float, late: Callable[[int], None]) -> None:
+        """Looks at one more, from now on."""
+        self._new.append(Watched(work, until, late))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._look, name="redfuse-watch", daemon=True)
+            self._thread.start()
+        if not self._some.is_set():
+            self._some.set()
+
+    def _look(self) -> None:
+        watched: list[Watched] = []
+        while True:
+            if not watched:
+                self._some.wait()
+            self._some.clear()
+            new, self._new = self._new, []
+            watched = [one for one in watched + new if not one.work.is_completed()]
+            now = time.monotonic()
+            overdue = [one for one in watched if now > one.until]
+            if overdue:
+                # What else was started waits behind it.
+                watched = []
+                overdue[0].late(overdue[0].thread)
+            time.sleep(LOOK)
+
+
+# One for all groups of this process.
+watch = Watch()
+
+
+def raise_in(thread: int, text: str, ranks: Sequence[int]) -> None:
+    """Raises RankError in another thread, as soon as it is in Python again; says it on stderr if
+    that thread has ended."""
+
+    class Late(RankError):
+        def __init__(self) -> None:
+            super().__init__(text, ranks)
+
+    # The interpreter makes the exception itself, so it is given a class.
+    Late.__name__ = Late.__qualname__ = RankError.__name__
+    reached = ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread), ctypes.py_object(Late)
+    )
+    if not reached:
+        print(f"redfuse.distributed: {text}", file=sys.stderr, flush=True)
