@@ -146,10 +146,7 @@ class Group:
         if flat.numel() == 0:
             return everyone
         if self.on_gpu:
-            whole = everyone.view(-1)
-            start = lambda d: d.all_gather_into_tensor(  # noqa: E731
-                whole, flat.view(-1), group=self.data, async_op=True
-            )
+            start = lambda d: _all_gather_in_turn(d, everyone, flat, self.data)  # noqa: E731
         else:
             parts = list(everyone.unbind(0))
             start = lambda d: d.all_gather(parts, flat, group=self.data, async_op=True)  # noqa: E731
@@ -392,6 +389,18 @@ class Awaited:
         """Raises what went wrong."""
         if self._error is not None:
             raise self._error
+
+
+def _all_gather_in_turn(distributed: Any, everyone: Any, mine: Any, group: Any) -> Any:
+    """An all-gather on the current stream, between what is before and behind it there: on NCCL's
+    own stream it would wait for this one, and this one for it. The public function has the same,
+    but gives nothing back to look at."""
+    everyone, mine = everyone.view(-1), mine.view(-1)
+    options = distributed.distributed_c10d.AllgatherOptions()
+    if not hasattr(options, "asyncOp"):  # PyTorch 2.7 and before
+        return distributed.all_gather_into_tensor(everyone, mine, group=group, async_op=True)
+    options.asyncOp = False
+    return group._allgather_base(everyone, mine, options)
 
 
 def _bytes(tensor: Any) -> Any:

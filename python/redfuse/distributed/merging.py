@@ -32,20 +32,27 @@ def pack(state: Sequence[Any]) -> Any:
     return out
 
 
-def unpack(data: Any, like: Sequence[Any]) -> State:
-    """Components, of the shapes and dtypes of ``like``, on the memory of ``data``."""
-    found, begin = [], 0
+def unpack(data: Any, like: Sequence[Any], number: int = 0) -> State:
+    """Components, of the shapes and dtypes of ``like``, which is contiguous, on the memory of
+    ``data``: of message ``number``, where that has several one after the other."""
+    # A short call on a GPU waits for the host, so that each operation counts.
+    found, typed = [], {}
+    begin = number * nbytes(like) if number else 0
     for one in like:
-        size = one.numel() * one.element_size()
-        found.append(data[begin : begin + size].view(one.dtype).view(one.shape))
-        begin += _padded(size)
+        size = one.element_size()
+        if one.dtype not in typed:
+            typed[one.dtype] = data.view(one.dtype)
+        all_of_type = typed[one.dtype]
+        offset = all_of_type.storage_offset() + begin // size
+        found.append(all_of_type.as_strided(one.shape, one.stride(), offset))
+        begin += _padded(one.numel() * size)
     return tuple(found)
 
 
 def gathered(group: Group, state: State, what: str) -> list[State]:
     """The states of all ranks, in their order."""
-    everyone = group.all_gather(pack(state), what)
-    return [unpack(everyone[rank], state) for rank in range(group.size)]
+    everyone = group.all_gather(pack(state), what).view(-1)
+    return [unpack(everyone, state, rank) for rank in range(group.size)]
 
 
 def folded(states: Sequence[State | None], merge: Merge) -> State | None:

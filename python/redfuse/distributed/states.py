@@ -48,8 +48,8 @@ def _merged(call: Call, merge_by: str) -> State:
         data = merging.pack(nothing)
     if merge_by == "tree":
         return merging.by_messages(group, mine, has, call.merger(()))
-    gathered = group.all_gather(data, "the states of all ranks")
-    everyone = [merging.unpack(gathered[rank], nothing) for rank in range(group.size)]
+    gathered = group.all_gather(data, "the states of all ranks").view(-1)
+    everyone = [merging.unpack(gathered, nothing, rank) for rank in range(group.size)]
     found: Sequence[State | None] = [
         state if seen else None for state, seen in zip(everyone, has, strict=True)
     ]
