@@ -162,6 +162,16 @@ def test_bytes() -> None:
         exe(x.to(torch.int8), y)
 
 
+def test_an_example_given_twice_is_two_arguments() -> None:
+    """torch.export would take both for the second, in all calls."""
+    same = torch.rand(5, 5)
+    exe = redfuse.compile(
+        lambda x, y, more: x @ y - x + more["z"], inputs=[same, same], kwargs={"more": {"z": same}}
+    )
+    x, y, z = (torch.rand(5, 5) for _ in range(3))
+    torch.testing.assert_close(exe(x, y, more={"z": z}), x @ y - x + z)
+
+
 def test_a_program_without_arguments_returns_tensors() -> None:
     got = compiled(lambda: torch.arange(5) * 2, ())()
     assert isinstance(got, torch.Tensor)

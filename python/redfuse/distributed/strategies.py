@@ -36,7 +36,8 @@ def ring(call: Call) -> list[Results]:
             before = (owner - 1) % group.size
             with lane.beside(block):
                 coming = [
-                    call.empty_stream(i, layout.lengths[before]) for i in call.sharding.stream_arguments
+                    call.empty_stream(i, layout.lengths[before])
+                    for i in call.sharding.stream_arguments
                 ]
                 works = group.start_exchange(
                     block, (group.rank + 1) % group.size, coming, (group.rank - 1) % group.size

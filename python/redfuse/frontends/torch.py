@@ -53,6 +53,7 @@ def export(
         raise without_inputs
     named = dict(kwargs or {})
     check_leaves(inputs, named)
+    inputs, named = _apart((tuple(inputs), named))
     module = program if isinstance(program, torch.nn.Module) else _as_module(program, inputs, named)
 
     def imported(keeps: bool) -> tuple[Source, Interface | None]:
@@ -70,6 +71,25 @@ def export(
     except (_StateError, WrittenConstantError):
         with changes.as_buffers(module):
             return imported(keeps=True)
+
+
+def _apart(examples: Any) -> Any:
+    """Examples of which none is the same tensor as another: torch.export would take two arguments
+    for one, in all calls."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    seen: set[int] = set()
+
+    def apart(tensor: torch.Tensor) -> torch.Tensor:
+        if id(tensor) in seen:
+            tensor = tensor.detach().requires_grad_(tensor.requires_grad)
+        seen.add(id(tensor))
+        kept.append(tensor)  # so that no other one gets its id
+        return tensor
+
+    kept: list[torch.Tensor] = []
+    return pytree.tree_map_only(torch.Tensor, apart, examples)
 
 
 class _StateError(Exception):

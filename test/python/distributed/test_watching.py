@@ -38,7 +38,11 @@ def test_the_error_comes_where_the_collective_was_started() -> None:
     """While that thread waits for something else."""
     watch, start = Watch(), time.monotonic()
     with pytest.raises(RankError, match="rank 3 did not answer") as caught:
-        watch.add(work_of(start + 60), start, lambda thread: raise_in(thread, "rank 3 did not answer", [3]))
+        watch.add(
+            work_of(start + 60),
+            start,
+            lambda thread: raise_in(thread, "rank 3 did not answer", [3]),
+        )
         while time.monotonic() < start + 10:
             time.sleep(0.01)
     assert caught.value.ranks == (3,) and caught.type.__name__ == "RankError"
