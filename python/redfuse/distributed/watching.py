@@ -78,14 +78,14 @@ def raise_in(thread: int, text: str, ranks: Sequence[int]) -> None:
     """Raises RankError in another thread, as soon as it is in Python again; says it on stderr if
     that thread has ended."""
 
-    class Late(RankError):
+    class LateError(RankError):
         def __init__(self) -> None:
             super().__init__(text, ranks)
 
     # The interpreter makes the exception itself, so it is given a class.
-    Late.__name__ = Late.__qualname__ = RankError.__name__
+    LateError.__name__ = LateError.__qualname__ = RankError.__name__
     reached = ctypes.pythonapi.PyThreadState_SetAsyncExc(
-        ctypes.c_ulong(thread), ctypes.py_object(Late)
+        ctypes.c_ulong(thread), ctypes.py_object(LateError)
     )
     if not reached:
         print(f"redfuse.distributed: {text}", file=sys.stderr, flush=True)
