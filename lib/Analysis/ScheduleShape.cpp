@@ -68,7 +68,8 @@ findCrossed(CascadeOp cascade, const ScheduleShape &shape) {
 }
 
 /// Whether a product has so few rows or columns, of 16-bit floats whose rows in memory do
-/// not begin at multiples of 16 bytes, or of other types, that no matrix unit takes it.
+/// not begin at multiples of 16 bytes, of other types, or in windows, that no matrix unit
+/// takes it.
 static bool isLeftToThreads(CascadeOp cascade, const ScheduleShape &shape,
                             ReduceOp reduce) {
   Operation *mul = reduce.getOperand(0).getDefiningOp();
@@ -80,20 +81,26 @@ static bool isLeftToThreads(CascadeOp cascade, const ScheduleShape &shape,
       points[isIn[0] ? 0 : 1] *= shape.extents[d];
   }
   double rows = std::min(points[0], points[1]);
-  bool isRagged = false, areShort = true;
+  bool isRagged = false, areShort = true, hasWindow = false;
   for (auto [input, map] :
        llvm::zip(cascade.getInputs(), cascade.getIndexingMapsArray())) {
     auto type = dyn_cast<RankedTensorType>(input.getType());
     if (!type || !type.getElementType().isIntOrFloat() ||
         !getDimsOf(map).anyCommon(toDimSet(reduce.getOver(), map.getNumDims())))
       continue;
+    for (AffineExpr e : map.getResults())
+      hasWindow |=
+          !isa<AffineDimExpr>(e) && llvm::any_of(reduce.getOver(), [&](auto d) {
+            return e.isFunctionOfDim(unsigned(d));
+          });
     int64_t last = type.getShape().back(), bits = type.getElementTypeBitWidth();
     areShort &= bits <= 16;
     isRagged |= type.getRank() > 1 && !ShapedType::isDynamic(last) &&
                 last * bits % 128 != 0;
   }
-  // Contractions of other types have eight rows and more.
-  return areShort ? isRagged && rows <= kFewRows : rows < kFewRows;
+  // Contractions have eight rows and more.
+  return areShort && !hasWindow ? isRagged && rows <= kFewRows
+                                : rows < kFewRows;
 }
 
 /// The outer of two dims of results that no input has both of, each of which some input

@@ -313,6 +313,9 @@ inline constexpr double kWarpProducts32 = 45e12, kWarpProducts16 = 25e12,
                         kUnitProducts32 = 130e12, kUnitProducts16 = 270e12,
                         kWarpProductsOfParts = 30e12,
                         kUnitProductsOfParts = 60e12;
+/// Filters of a tile, with which those rates are reached. Of half as many and more measured
+/// on an H200: a transposed convolution of 119 channels, 80 filters and 3 taps had 19e12.
+inline constexpr int64_t kFiltersOfTile = 64;
 /// The same of 16-bit operands that warps compute, and of plain ones that warpgroups read.
 /// Measured in the same way.
 inline constexpr double kWarpComputed16 = 80e12, kUnitPlain16 = 300e12;
@@ -324,10 +327,14 @@ inline constexpr double kWarpRagged16 = 48e12;
 /// 12811 x 23381 in 2.3; the latter is estimated.
 inline constexpr double kRaggedElements = 2e11, kFewUsesOfRagged = 4;
 /// The same of those whose rows begin at multiples of 16 bytes, but not of lines: a tile
-/// has two lines for each of its rows' 128 bytes, more than the L2 cache gives in its time.
-/// Measured there: 2402 x 8064 x 7224 in 0.72 ms, with 7232 in 0.41. And sums from which on
-/// copies have whole lines; that is estimated.
-inline constexpr double kUnitSkewed16 = 190e12;
+/// has two lines for each of its rows' 128 bytes. Where the L2 cache has no room for both
+/// matrices, memory gives more than it can: measured there, 2402 x 8064 x 7224 in 0.72 ms,
+/// with 7232 in 0.41. Where it has, on an H200, as they lie and with copies: 3240 cubed 114
+/// and 128 us, 1792 x 3400 x 5248 (the first transposed) 79 and 102, 2048 x 4096 x 5000 111
+/// and 118, 4096 x 3400 x 4096 192 and 190; 2402 x 7224 x 7224, of 139 MB, 564 and 443. And
+/// sums from which on copies have whole lines; that is estimated.
+inline constexpr double kUnitSkewed16 = 190e12, kUnitSkewedInCache16 = 264e12,
+                        kBytesInCache = 64e6;
 inline constexpr int64_t kLeastOfLines = 256;
 /// The length of a sum with zeros behind it beside its own, at most: the units multiply
 /// those, too. Estimated.

@@ -145,9 +145,15 @@ static std::optional<Products> findProducts(CascadeOp op) {
 /// Seconds that products take of rows of which the worst begin so. Ragged ones along the sum
 /// are loaded element by element, or where rows of results are few, by threads along them.
 static double secondsOf(const Products &products, Rows worst) {
-  if (worst != Rows::Ragged)
+  if (worst == Rows::Aligned)
+    return products.count / kUnitPlain16;
+  if (worst == Rows::Skewed) {
+    double bytes = 0;
+    for (const Matrix &matrix : products.matrices)
+      bytes += double(matrix.bytes());
     return products.count /
-           (worst == Rows::Skewed ? kUnitSkewed16 : kUnitPlain16);
+           (bytes <= kBytesInCache ? kUnitSkewedInCache16 : kUnitSkewed16);
+  }
   double seconds = products.count / kWarpRagged16;
   for (const Matrix &matrix : products.matrices) {
     auto elements = double(matrix.type.getNumElements());

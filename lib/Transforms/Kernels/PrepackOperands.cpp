@@ -60,6 +60,7 @@ private:
   bool readsTaps(AffineMap map) const;
   bool isOnItsWay(Value v, bool &isComputed);
   int64_t points(const SmallBitVector &of) const;
+  double growthOfTiles();
 
   CascadeOp op;
   const Chip &chip;
@@ -79,6 +80,24 @@ int64_t Product::points(const SmallBitVector &of) const {
   for (unsigned d : of.set_bits())
     count *= extents[d];
   return count;
+}
+
+/// What tiles of results have beside those of a convolution: the filters, of which there
+/// are fewer than places, fill tiles of as many as that in part.
+double Product::growthOfTiles() {
+  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  SmallBitVector results = toDimSet(reduce.getInto(), extents.size());
+  int64_t filters = std::numeric_limits<int64_t>::max();
+  for (unsigned i : {0, 1}) {
+    SmallBitVector own = results;
+    own &= (*sets)[mul->getOperand(i)];
+    own.reset((*sets)[mul->getOperand(1 - i)]);
+    filters = std::min(filters, points(own));
+  }
+  if (taps.none() || filters < kFiltersOfTile / 2)
+    return 1;
+  return double(llvm::alignTo(uint64_t(filters), uint64_t(kFiltersOfTile))) /
+         double(filters);
 }
 
 /// Whether it is one sum of products of floats, with taps, of known extents.
@@ -331,7 +350,8 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
       std::optional<SmallVector<Operand>> operands =
           findVectors(found, sum, seconds);
       double grows = double(padded) / double(extent);
-      if (operands && seconds < products / ofWarps - products * grows / ofUnit)
+      double all = products * growthOfTiles();
+      if (operands && seconds < all / ofWarps - all * grows / ofUnit)
         return operands;
     }
   return std::nullopt;

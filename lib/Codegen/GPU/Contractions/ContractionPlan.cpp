@@ -302,6 +302,8 @@ struct ContractionCost {
   double stageCycles = kStageCycles;
   /// Registers of a sum; and bytes of shared memory, where what blocks copy is exposed.
   double registersOfSum = kRegistersOfSum, sharedBytes = 0;
+  /// Whether sums are one slab: then a stage of one takes as few registers.
+  bool isSlab() const { return sums <= sumsOfSlab(); }
   /// Of wgmma; and the parts of operands that the L1 cache does not have.
   double unitProducts, newOfRows = 1, newOfColumns = 1;
   /// Parts of each operand that are copied.
@@ -360,15 +362,19 @@ double ContractionCost::cyclesOf(const BlockShape &shape, double splits) const {
   double threads = 32.0 * double(shape.warpRows * shape.warpColumns);
   double tiles = tilesOf(shape);
   double ofUnit = std::ceil(tiles * splits / units);
+  double ofSum = isSlab() && shape.slabs == 1 ? kRegistersOfCopiedSum
+                                              : registersOfSum;
   double registers =
       threads * (kRegistersOfThread +
-                 registersOfSum * double(shape.rows * shape.columns) / 32);
+                 ofSum * double(shape.rows * shape.columns) / 32);
   double resident = std::max(1.0, std::floor(kRegistersOfUnit / registers));
   if (sharedBytes > 0)
     resident = std::clamp(std::floor(sharedBytes / copiedBytesOf(shape)), 1.0,
                           resident);
   double slabs = std::ceil(sums / sumsOfSlab() / splits);
   double stages = std::ceil(slabs / double(shape.slabs));
+  // The last stage is multiplied whole.
+  slabs = stages * double(shape.slabs);
   auto roundOf = [&](double together) {
     double busy = together * slabs * slabCycles(shape);
     double waiting =
@@ -393,7 +399,7 @@ double ContractionCost::cyclesOf(const BlockShape &shape, double splits) const {
   double memory = memoryCycles(std::max(bytes, moved / kCacheRate));
   double shown = x.left == MatrixElement::F64 ? kShownOfMemory * memory : 0;
   // A block of few stages waits for its first ones, and computes no more while it stores.
-  if (sharedBytes > 0)
+  if (sharedBytes > 0 || isSlab())
     shown = kExposedMemory * memory / resident *
             std::min(1.0, double(kCopiedStages) / stages);
   return std::max(computed, memory) + shown +
@@ -450,7 +456,9 @@ double ContractionCost::cyclesOf(const WarpgroupShape &shape,
       kWarpgroupBlockCycles + tileRows * tileColumns * ofResult * together;
   double round = steps * step + epilogue + (splits > 1 ? kSplitCycles : 0);
   double partial = splits > 1 ? tiles * splits * tileRows * tileColumns * 8 : 0;
-  return std::max(std::ceil(ofUnit / together) * round, memoryCycles(bytes)) +
+  double memory = memoryCycles(bytes);
+  double shown = isSlab() ? kExposedMemory * memory / together : 0;
+  return std::max(std::ceil(ofUnit / together) * round, memory) + shown +
          memoryCycles(partial / kCacheRate);
 }
 
@@ -576,8 +584,10 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
                                  std::end(kBlockShapes));
   if (isDouble && isCopied)
     llvm::append_range(shapes, kDoubleShapes);
-  if (areGathered && !hasWindow(ops))
+  if ((areGathered && !hasWindow(ops)) || cost.sums <= cost.sumsOfSlab())
     llvm::append_range(shapes, kShortShapes);
+  if (isCopied && !isDouble)
+    llvm::append_range(shapes, kCopiedShapes);
   for (const BlockShape &shape : shapes) {
     if (isCopied && (shape.warpRows * shape.rows % multiple != 0 ||
                      shape.warpColumns * shape.columns % multiple != 0))

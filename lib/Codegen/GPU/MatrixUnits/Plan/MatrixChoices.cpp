@@ -394,16 +394,27 @@ void MatrixPlanner::chooseFullRounds(double cycles) {
   if (plan.sumSplits == 1)
     cycles = cyclesOf(sum.columns, plan.consumers);
   double best = cycles * kWorthOtherTiles;
+  int64_t leastPadded = 0;
+  bool isStoredPlainly =
+      llvm::all_of(product.reduce->getUsers(), [](Operation *user) {
+        return isa<YieldOp>(user) ||
+               (isa<arith::TruncFOp>(user) &&
+                llvm::all_of(user->getUsers(), llvm::IsaPred<YieldOp>));
+      });
+  int64_t leastOfThree = isStoredPlainly ? kPlainSumOfThree : kSumOfThree;
   for (int64_t consumers : {2, 3})
     for (int64_t width : {192, 160, 224, 144, 176, 208, 240, 128, 256}) {
       if (consumers == 3 &&
           (width > kColumnsOfThree || plan.addsTilesInRegisters() ||
-           sum.tiles * plan.sumTile() < kSumOfThree))
+           sum.tiles * plan.sumTile() < leastOfThree))
         continue;
       double now = cyclesOf(width, consumers);
-      if (now >= best)
+      // Of those that take as long, one that stores the fewest columns beyond the last.
+      int64_t padded = llvm::alignTo(*extentOf(product.n), width);
+      if (now > best || (now == best && padded >= leastPadded))
         continue;
       best = now;
+      leastPadded = padded;
       plan.widths[product.n] = width;
       plan.consumers = consumers;
       plan.sumSplits = 1;

@@ -108,13 +108,16 @@ double redfuse::cyclesOfShared(ArrayRef<SharedSum> sums,
     bool isPlaced = shared.split < 8 || blocks <= units * kClusterPlaces;
     return isPlaced ? cycles : 2 * cycles;
   }
-  // Rows come from memory; columns, which all blocks read, from the cache.
-  double cycles = kStartCycles;
+  // Rows come from memory; columns, which all blocks read, from the cache. But for those of a
+  // batch, which come from memory once, too.
+  double cycles = kStartCycles, memory = kStartCycles;
   for (const SharedSum &sum : sums) {
     double steps = sum.tiles, width = sum.columns;
     cycles += steps * std::max({(own + width) * kSumBytes / kCacheBytes,
                                 own * kSumBytes / kMemoryBytes,
                                 shared.consumers * width * kCyclesOfColumn});
+    memory += sum.operandBytes / double(units) / kMemoryBytesAtOnce;
   }
-  return cycles * llvm::divideCeil(int64_t(blocks), units);
+  auto rounds = double(llvm::divideCeil(int64_t(blocks), units));
+  return std::max(cycles * rounds, memory + (rounds - 1) * kStartCycles);
 }
