@@ -148,8 +148,8 @@ private:
     bool isChained;
     /// Both factors are in memory, as they are or padded with a constant.
     bool isCopied;
-    /// What one factor alone has of the result: rows, or columns.
-    VariableSet sides;
+    /// What one factor alone has of the result: rows, or columns; and those of each.
+    VariableSet sides, left, right;
   };
 
   double points(const VariableSet &variables) const;
@@ -157,6 +157,8 @@ private:
                           const SmallBitVector &dims) const;
   void priceProducts();
   void priceWindows();
+  bool isFoldOfProduct() const;
+  bool isFoldedAlong(const VariableSet &columns) const;
   bool mayBeChained(const FusionSpace::Instance &instance, ReduceOp reduce,
                     const DimSets &sets) const;
   bool isFromMemory(unsigned instance, Value v) const;
@@ -255,13 +257,14 @@ static bool isOfFloats(ReduceOp reduce) {
   });
 }
 
-/// The dims of a product's result that one factor alone has.
-static SmallBitVector findSides(ReduceOp reduce, const DimSets &sets) {
+/// The dims of a product's result that this factor alone has.
+static SmallBitVector findSide(ReduceOp reduce, const DimSets &sets,
+                               unsigned factor) {
   Operation *mul = reduce.getOperand(0).getDefiningOp();
-  SmallBitVector sides = sets[mul->getOperand(0)];
-  sides ^= sets[mul->getOperand(1)];
-  sides &= toDimSet(reduce.getInto(), sets.getNumDims());
-  return sides;
+  SmallBitVector side = toDimSet(reduce.getInto(), sets.getNumDims());
+  side &= sets[mul->getOperand(factor)];
+  side.reset(sets[mul->getOperand(1 - factor)]);
+  return side;
 }
 
 /// Whether an index is a dim, or a slice along one.
@@ -356,6 +359,8 @@ void CostBuilder::addProducts(unsigned number) {
       continue;
     }
     bool isPlain = isReadPlainly(op, reduce);
+    SmallBitVector left = findSide(reduce, *sets, 0),
+                   right = findSide(reduce, *sets, 1);
     products.push_back(
         {reduce, isForMatrixUnits(reduce, *sets, extentOfDim),
          isOfFloats(reduce), isPlain,
@@ -364,15 +369,51 @@ void CostBuilder::addProducts(unsigned number) {
          llvm::all_of(
              reduce.getOperand(0).getDefiningOp()->getOperands(),
              [&](Value factor) { return isFromMemory(number, factor); }),
-         variablesOf(instance, findSides(reduce, *sets))});
+         variablesOf(instance, left | right), variablesOf(instance, left),
+         variablesOf(instance, right)});
   }
+}
+
+/// Whether everything behind a product is reduced over its columns.
+bool CostBuilder::isFoldedAlong(const VariableSet &columns) const {
+  auto lacks = [&](const VariableSet &variables) {
+    return llvm::none_of(
+        columns, [&](unsigned v) { return variables.contains(v); });
+  };
+  if (points(columns) <= kMatrixColumns ||
+      !llvm::all_of(others,
+                    [&](const OtherRoot &other) { return lacks(other.into); }))
+    return false;
+  for (auto [i, result] : llvm::enumerate(space.getOutputs())) {
+    const FusionSpace::Instance &instance =
+        space.getInstances()[space.getOutputInstance(i)];
+    CascadeOp op = instance.op;
+    AffineMap map = op.getIndexingMapsArray()[op.getInputs().size() +
+                                              result.getResultNumber()];
+    if (!lacks(space.getVariablesOf(llvm::map_to_vector(
+            map.getResults(), [&](AffineExpr e) {
+              return instance.dims[cast<AffineDimExpr>(e).getPosition()];
+            }))))
+      return false;
+  }
+  return true;
+}
+
+/// Whether it is one product of matrices in memory, and states of its rows, into which its
+/// columns are folded tile by tile: the product itself is stored by nobody.
+bool CostBuilder::isFoldOfProduct() const {
+  if (products.size() != 1 || others.empty())
+    return false;
+  const Product &product = products.front();
+  return product.isPlain && product.isCopied &&
+         (isFoldedAlong(product.left) || isFoldedAlong(product.right));
 }
 
 /// By how they are generated. A product that is alone, with what follows element by
 /// element, is a contraction on matrix units. Products of 16-bit floats may be parts of
 /// a chain like attention, whose matrices between them are large: all of them together, a
-/// window beside them (a depthwise convolution before a pointwise one) ends that. All
-/// others are done by threads, far slower than what threads do otherwise: products of
+/// window beside them (a depthwise convolution before a pointwise one) ends that. Or they
+/// are folded into states. All others are done by threads, far slower than what threads do otherwise: products of
 /// f32 beside anything else, for matrix units take an f32 only in parts, and from memory.
 void CostBuilder::priceProducts() {
   if (target.getName() != "cuda")
@@ -387,9 +428,10 @@ void CostBuilder::priceProducts() {
       llvm::all_of(products, [](const Product &product) {
         return product.isChained || !product.isFloat;
       });
+  bool isFold = isFoldOfProduct();
   for (Product &product : products) {
     double gain = 1;
-    if (product.isNarrow && (isSole || isChain || !hasTiles))
+    if (product.isNarrow && (isSole || isChain || isFold || !hasTiles))
       gain = kMatrixGain;
     else if (hasTiles && product.isFloat && !isSole)
       gain = 1 / kScalarProducts;

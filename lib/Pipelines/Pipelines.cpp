@@ -92,6 +92,8 @@ static void addFusion(OpPassManager &pm, const CompileOptions &options,
   // A part of a dim has no element at a computed place.
   if (!fuse.prices || !options.shard.empty())
     pm.addPass(createReduceGathers());
+  else if (!options.strict)
+    pm.addPass(createReduceGathers({/*behindProducts=*/true}));
   // What is streamed, or shared out, is an axis as it was written.
   if (!options.strict && fuse.prices && options.along.empty() &&
       options.shard.empty())

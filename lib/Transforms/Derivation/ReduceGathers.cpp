@@ -4,7 +4,10 @@
 // with the position leaves: then a part of the row can tell its part of it.
 //
 //===----------------------------------------------------------------------===//
+#include "redfuse/Analysis/CostConstants.h"
+#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/TileProgram.h"
+#include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Transforms/Passes.h"
 
@@ -65,6 +68,55 @@ static std::optional<Gather> matchGather(CascadeOp cascade,
     if (!plain.contains(d) && extents[d] != 1)
       return std::nullopt;
   return found;
+}
+
+/// Whether a tensor is a product of matrices of 16-bit floats, with many columns along `axis`.
+static bool isProduct(Value tensor, unsigned axis) {
+  auto cascade = tensor.getDefiningOp<CascadeOp>();
+  if (!cascade || cascade->getNumResults() != 1 ||
+      cast<RankedTensorType>(tensor.getType()).getDimSize(axis) <=
+          kMatrixColumns)
+    return false;
+  SmallVector<int64_t> extents = getStaticExtents(cascade);
+  FailureOr<DimSets> sets =
+      DimSets::compute(cast<IndexProgramOpInterface>(*cascade));
+  auto reduces = cascade.getBody().getOps<ReduceOp>();
+  if (failed(sets) || !llvm::hasSingleElement(reduces))
+    return false;
+  ReduceOp reduce = *reduces.begin();
+  if (!isMatrixProduct(reduce, *sets, [&](unsigned d) {
+        return getAssumedExtent(extents[d]);
+      }))
+    return false;
+  return llvm::all_of(
+      reduce.getOperand(0).getDefiningOp()->getOperands(), [](Value factor) {
+        auto extend = factor.getDefiningOp<arith::ExtFOp>();
+        return extend && isa<BlockArgument>(extend.getIn()) &&
+               extend.getIn().getType().getIntOrFloatBitWidth() == 16;
+      });
+}
+
+/// Whether all that else is made of a tensor is reduced along this axis of it.
+static bool isReducedAlong(Value tensor, unsigned axis) {
+  return llvm::all_of(tensor.getUses(), [&](OpOperand &use) {
+    auto cascade = dyn_cast<CascadeOp>(use.getOwner());
+    if (!cascade)
+      return isa<tensor::ExtractOp>(use.getOwner());
+    if (use.getOperandNumber() >= cascade.getInputs().size())
+      return false;
+    SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
+    auto dim = dyn_cast<AffineDimExpr>(
+        maps[use.getOperandNumber()].getResult(axis));
+    if (!dim)
+      return false;
+    for (auto [result, map] :
+         llvm::zip_equal(cascade->getResults(),
+                         ArrayRef(maps).take_back(cascade->getNumResults())))
+      for (auto [at, e] : llvm::enumerate(map.getResults()))
+        if (e == dim && !isReducedAlong(result, unsigned(at)))
+          return false;
+    return true;
+  });
 }
 
 /// The ops of the body that `v` is made of, in order; empty if one of them may not be
@@ -181,7 +233,14 @@ static void readInstead(RewriterBase &b, CascadeOp cascade,
 
 namespace {
 struct ReduceGathers : public redfuse::impl::ReduceGathersBase<ReduceGathers> {
+  using ReduceGathersBase::ReduceGathersBase;
+
   void runOnOperation() override {
+    if (behindProducts) {
+      const Chip *chip = getChipOf(getOperation());
+      if (!chip || !chip->has(Wgmma))
+        return;
+    }
     IRRewriter b(&getContext());
     SmallVector<std::pair<CascadeOp, tensor::ExtractOp>> extracts;
     getOperation()->walk([&](CascadeOp cascade) {
@@ -191,6 +250,10 @@ struct ReduceGathers : public redfuse::impl::ReduceGathersBase<ReduceGathers> {
     for (auto [cascade, extract] : extracts) {
       std::optional<Gather> gather = matchGather(cascade, extract);
       if (!gather)
+        continue;
+      Value tensor = extract.getTensor();
+      if (behindProducts && (!isProduct(tensor, gather->axis) ||
+                             !isReducedAlong(tensor, gather->axis)))
         continue;
       auto slice = findSlice(cascade.getBody().front(),
                              extract.getIndices()[gather->axis]);

@@ -165,6 +165,10 @@ def ReduceGathers : Pass<"redfuse-reduce-gathers"> {
     where the tensor has one row for each point, so not for rows of a table. Before states
     are made, and before `redfuse-fuse`.
 
+    With `behind-products` this is done only of products of matrices with more than 256
+    columns, of which all else is reduced along them: such a product is folded tile by tile
+    into states of its rows, and stored by nobody (units of warpgroups, sm_90a).
+
     ```mlir
     %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]}
         ins(%label : tensor<6xindex>) outs(%e : tensor<6xf32>) {
@@ -191,6 +195,10 @@ def ReduceGathers : Pass<"redfuse-reduce-gathers"> {
     } -> tensor<6xf32>
     ```
   }];
+  let options = [
+    Option<"behindProducts", "behind-products", "bool", /*default=*/"false",
+           "of products of matrices alone that are folded otherwise">
+  ];
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect",
                            "mlir::tensor::TensorDialect"];
 }

@@ -109,6 +109,7 @@ void Epilogue::storeValues() {
   SmallVector<AffineMap> all = last.getIndexingMapsArray();
   unsigned first = all.size() - last.getProgramInits().size();
   auto yield = cast<YieldOp>(last.getProgramBody()->getTerminator());
+  emitter.emitAssertions();
   for (auto [i, v] : llvm::enumerate(yield.getValues())) {
     const Fragment &value = emitter.get(v);
     Value memref = emitter.memrefs.lookup(last->getResult(i));

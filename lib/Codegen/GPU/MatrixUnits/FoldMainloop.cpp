@@ -65,6 +65,7 @@ PipelineState FoldMainloop::emitInvariants(PipelineState ring) {
       if (!changes.contains(v) && isSmall)
         emitter.get(v);
     }
+  emitter.emitAssertions();
   return ring;
 }
 

@@ -1,9 +1,12 @@
 //===- FragmentEmitter.cpp - values of a body as matrix fragments ---------===//
 #include "FragmentEmitter.h"
 
+#include "redfuse/Codegen/GPU/Common/GpuAssertions.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/Pivots.h"
 
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -71,6 +74,23 @@ Fragment FragmentEmitter::make(Value v) {
     if (std::optional<Fragment> made = divideRows(div, operands))
       return *made;
   return math.apply(def, operands);
+}
+
+void FragmentEmitter::emitAssertions() {
+  for (auto assertion : op.getProgramBody()->getOps<cf::AssertOp>()) {
+    Fragment holds = get(assertion.getArg());
+    for (auto [row, condition] : llvm::enumerate(holds.values)) {
+      Value failed = arith::XOrIOp::create(b, loc, condition,
+                                           place.constant(b.getBoolAttr(true)));
+      if (holds.kind == Kind::Row && place.isRagged(plan.m)) {
+        Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                             place.rowAt(row),
+                                             place.extents[plan.m]);
+        failed = arith::AndIOp::create(b, loc, failed, exists);
+      }
+      reportFailure(b, assertion.getLoc(), failed, assertion.getMsg());
+    }
+  }
 }
 
 /// What is left of a fold, x * f / y, where y and f (if there is one) are rows: a

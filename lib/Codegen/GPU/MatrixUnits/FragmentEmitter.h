@@ -30,6 +30,8 @@ public:
   const Fragment &get(mlir::Value v);
   /// A constant in the shape that `v` has.
   Fragment fill(mlir::Value v, mlir::TypedAttr value);
+  /// Tells the host of rows for which what the body asserts does not hold.
+  void emitAssertions();
   /// The left operand of a product (!tile.operand).
   mlir::Value packLeft(const MatrixProduct &product);
   /// The values that a block of scalar ops yields for these arguments.

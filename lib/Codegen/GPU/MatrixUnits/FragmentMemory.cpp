@@ -257,14 +257,16 @@ void FragmentMemory::store(Value memref, AffineMap map, const Fragment &given) {
     return;
   if (isMatrix && !pairs)
     roundByPairs(b, loc, *this, value.values);
-  for (size_t half = 0; half < place.layout.rows; ++half) {
+  // One value for all rows (a count) is stored once, whatever rows exist.
+  bool isUniform = value.kind == Kind::Uniform;
+  for (size_t half = 0; half < (isUniform ? 1 : place.layout.rows); ++half) {
     OpBuilder::InsertionGuard guard(b);
     Value exists;
     auto both = [&](Value condition) {
       exists = exists ? Value(arith::AndIOp::create(b, loc, exists, condition))
                       : condition;
     };
-    if (place.isRagged(plan.m))
+    if (place.isRagged(plan.m) && !isUniform)
       both(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                  place.rowAt(half), place.extents[plan.m]));
     if (!isMatrix) {

@@ -237,9 +237,15 @@ bool MatrixPlanner::checkValues() {
       if (!arg.use_empty() && !fits(arg))
         return false;
     for (Operation &inner : *op.getProgramBody()) {
-      // Fragments are evaluated for their values alone: nobody would be told.
-      if (isa<cf::AssertOp>(inner))
-        return refuse("it asserts something");
+      // What is asserted of rows is told once for each.
+      if (auto assertion = dyn_cast<cf::AssertOp>(inner)) {
+        for (unsigned d : dims[assertion.getArg()].set_bits())
+          if (d != plan.m &&
+              !(space.schedule &&
+                llvm::is_contained(space.schedule.getGrid(), d)))
+            return refuse("it asserts something of its columns");
+        continue;
+      }
       if (isa<tensor::ExtractOp, ScanOp, MergeTopkOp, CombineOp>(inner) ||
           (inner.getNumRegions() != 0 && !isa<ReduceOp>(inner)))
         return refuse("it has '" + inner.getName().getStringRef() + "'");
