@@ -149,7 +149,8 @@ void HostLaunch::allocateStates(Value tiles) {
   }
   Value counted = index(1);
   if (plan.clusters() > 1)
-    counted = b.createOrFold<arith::MulIOp>(loc, tiles, index(plan.cluster));
+    counted = b.createOrFold<arith::MulIOp>(
+        loc, tiles, index(plan.cluster * plan.multicast()));
   auto zeroed = make(b.getI32Type(), counted);
   zeroed->setAttr(kCountersAttr, b.getUnitAttr());
   arguments.push_back(zeroed);

@@ -37,6 +37,7 @@ public:
 private:
   gpu::GPUFuncOp makeFunction(gpu::GPUModuleOp module, StringRef name,
                               ArrayRef<Value> arguments);
+  void findSplit(Value number);
   void findNumbers();
   void emitStart(gpu::GPUFuncOp func);
   void takeRoles(bool movesRegisters, function_ref<void()> producer,
@@ -118,6 +119,24 @@ gpu::GPUFuncOp MatrixGenerator::makeFunction(gpu::GPUModuleOp module,
   return func;
 }
 
+/// Some tiles of rows, whose operands the L2 cache has room for, with all splits of the columns,
+/// one split after another; then the next tiles.
+void MatrixGenerator::findSplit(Value number) {
+  int64_t elements = space.staticExtents[plan.products.front().k];
+  int64_t most = plan.rowTilesInCache(elements);
+  Value tiles = toWord(of.arguments.tiles), all = ptx.i32(most);
+  Value band = ptx.i32(most * plan.splits);
+  Value first =
+      ptx.mul(arith::DivUIOp::create(b, loc, number, band).getResult(), most);
+  Value inBand = arith::RemUIOp::create(b, loc, number, band);
+  // The last band may have fewer.
+  Value rows = arith::MinUIOp::create(
+      b, loc, all, arith::SubIOp::create(b, loc, tiles, first));
+  of.block.rank = toIndex(arith::DivUIOp::create(b, loc, inBand, rows));
+  of.block.tile = toIndex(
+      ptx.add(first, arith::RemUIOp::create(b, loc, inBand, rows).getResult()));
+}
+
 /// Which warp of the block it is, and which block of those that share a tile.
 void MatrixGenerator::findNumbers() {
   of.ids.thread = toWord(gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x));
@@ -141,11 +160,17 @@ void MatrixGenerator::findNumbers() {
         b.createOrFold<arith::RemUIOp>(loc, rank, index(plan.clusterRows));
     of.block.clusterColumn =
         b.createOrFold<arith::DivUIOp>(loc, rank, index(plan.clusterRows));
-    return;
+    if (plan.shares() == 1)
+      return;
+    own = arith::DivUIOp::create(b, loc, own, ptx.i32(plan.multicast()));
   }
-  Value shares = ptx.i32(plan.shares());
-  of.block.rank = toIndex(arith::RemUIOp::create(b, loc, own, shares));
-  of.block.tile = toIndex(arith::DivUIOp::create(b, loc, own, shares));
+  if (plan.foldsTiledSums() && plan.cluster == 1) {
+    findSplit(own);
+  } else {
+    Value shares = ptx.i32(plan.shares());
+    of.block.rank = toIndex(arith::RemUIOp::create(b, loc, own, shares));
+    of.block.tile = toIndex(arith::DivUIOp::create(b, loc, own, shares));
+  }
   Value cluster = index(plan.cluster);
   of.block.inCluster =
       b.createOrFold<arith::RemUIOp>(loc, of.block.rank, cluster);

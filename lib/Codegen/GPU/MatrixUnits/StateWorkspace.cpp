@@ -25,8 +25,12 @@ Value StateWorkspace::count() {
                             ptx.i32(32 * plan.target.loaderWarps()));
   when(isFirst, [&] {
     Value number =
-        arith::MulIOp::create(b, loc, of.block.tile, index(plan.cluster));
-    number = arith::AddIOp::create(b, loc, number, of.block.inCluster);
+        arith::MulIOp::create(b, loc, of.block.tile,
+                              index(plan.cluster * plan.multicast()));
+    number = arith::AddIOp::create(b, loc, number,
+                                   plan.multicast() > 1
+                                       ? toIndex(of.block.rankInCluster)
+                                       : of.block.inCluster);
     Value before =
         countInOrder(b, loc, of.arguments.counters, number, plan.clusters());
     ptx.storeWord(word, before);

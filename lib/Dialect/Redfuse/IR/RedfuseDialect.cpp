@@ -426,7 +426,7 @@ LogicalResult MatrixPlanAttr::verify(
     if (failed(check("cluster_shape", blocks, {1, 2})))
       return failure();
   if (!clusterShape.empty() &&
-      (kind != MmaKind::Wgmma || sumSplits > 1 || splits > 1))
+      (kind != MmaKind::Wgmma || sumSplits > 1 || cluster > 1))
     return emitError() << "blocks of a cluster ('cluster_shape') copy for each "
                           "other with wgmma, where each has a tile of its own";
   if (splits % cluster != 0)

@@ -109,6 +109,10 @@ std::optional<int64_t> MatrixPlanner::streamWidth(int64_t registers,
     firsts += !product.isSecond;
   int64_t longest = extentOf(*plan.stream).value_or(128);
   int64_t wanted = hintsOf(space.schedule).columns.value_or(0);
+  // Products of long sums read less of the L2 cache in wide steps; nothing of them is packed.
+  if (plan.foldsTiledSums() && firsts == 1 && longest > kMaxColumns &&
+      !wanted && !ofOthers && registers >= kMaxColumns * 3 / 4)
+    return kMaxColumns;
   for (int64_t width : {128, 112, 96, 80, 64, 48, 32, 16}) {
     if (width > std::max<int64_t>(16, llvm::alignTo(longest, 16)) ||
         (wanted && width > std::max<int64_t>(wanted, 16)))
@@ -238,6 +242,37 @@ void MatrixPlanner::shareFold(int64_t tiles, int64_t rows) {
   plan.cluster = splits.cluster;
 }
 
+/// The same where each step makes products of long sums, as a plain product does: blocks that
+/// run at a time should have few rows between them, whose operands stay in the L2 cache, and
+/// pairs of rows copy columns for each other.
+void MatrixPlanner::shareTiledFold(int64_t tiles, int64_t rows) {
+  int64_t elements = 0;
+  for (const MatrixProduct &product : plan.products)
+    elements += *extentOf(product.k);
+  plan.cachedBytes = kTiledFoldBytes;
+  double best = std::numeric_limits<double>::infinity();
+  int64_t width = plan.widths[*plan.stream], chosen = width;
+  for (; width >= kLeastColumns; width /= 2) {
+    plan.widths[*plan.stream] = width;
+    std::optional<SharedFold> fold = shareable(tiles, rows);
+    if (!fold)
+      break;
+    int64_t least = llvm::divideCeil(
+        units, std::min(tiles, plan.rowTilesInCache(elements)));
+    auto [count, cycles] = chooseRounds(*fold, plan.target, units, least);
+    if (cycles >= kWorthOtherTiles * best)
+      continue;
+    best = cycles;
+    chosen = width;
+    plan.splits = count;
+  }
+  plan.widths[*plan.stream] = chosen;
+  plan.clusterRows = canMulticast() && tiles % 2 == 0 &&
+                             elements >= kLongTiledSum * plan.sumTile()
+                         ? 2
+                         : 1;
+}
+
 std::optional<int64_t>
 MatrixPlanner::sumTilesOf(const MatrixProduct &product) const {
   std::optional<int64_t> extent = extentOf(product.k);
@@ -301,9 +336,15 @@ void MatrixPlanner::chooseBlocks() {
   if (plan.stream && plan.consumers == 1 && !hints.columns)
     plan.widths[*plan.stream] =
         std::min(plan.widths[*plan.stream], kFewRowsColumns);
-  if (plan.stream)
-    return shareFold(countOthers() * llvm::divideCeil(*rows, plan.rows()),
-                     std::min(*rows, plan.rows()));
+  if (plan.stream) {
+    int64_t tiles = countOthers() * llvm::divideCeil(*rows, plan.rows());
+    int64_t own = std::min(*rows, plan.rows());
+    bool isAsked = hints.columns || hints.splits || hints.cluster;
+    bool isKnown = llvm::none_of(space.staticExtents, ShapedType::isDynamic);
+    if (plan.foldsTiledSums() && plan.consumers == 2 && isKnown && !isAsked)
+      return shareTiledFold(tiles, own);
+    return shareFold(tiles, own);
+  }
   if (!plan.target.hasWgmma)
     return;
   for (MatrixProduct &product : plan.products) {
@@ -424,7 +465,15 @@ void MatrixPlanner::chooseFullRounds(double cycles) {
 /// Whether blocks with neighbouring tiles of results read the same tiles of operands at the same
 /// time, and can copy a part each for all of them.
 bool MatrixPlanner::canMulticast() const {
-  if (!plan.target.hasWgmma || plan.stream || plan.shares() > 1)
+  if (plan.stream)
+    return plan.target.hasWgmma && plan.foldsTiledSums() &&
+           plan.products.size() == 1 && plan.cluster == 1 &&
+           plan.widths.lookup(*plan.stream) % 16 == 0 &&
+           llvm::none_of(space.staticExtents, ShapedType::isDynamic) &&
+           llvm::none_of(findStreamMasks(plan, *sets),
+                         [](const StreamMask &mask) { return mask.maySkip; }) &&
+           llvm::is_contained(space.schedule.getGrid(), int64_t(plan.m));
+  if (!plan.target.hasWgmma || plan.shares() > 1)
     return false;
   unsigned n = plan.products.front().n;
   SmallVector<unsigned> dims{plan.m, n};

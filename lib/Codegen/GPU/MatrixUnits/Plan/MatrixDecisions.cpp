@@ -38,6 +38,8 @@ static void decideOrder(MatrixPlan &plan, const Hints &hints, bool isUnequal,
   plan.cachedBytes = isUnequal ? kUnequalBytes
                      : isShort ? kShortBytes
                                : kSharedCacheBytes;
+  if (plan.foldsTiledSums() && plan.splits > 1)
+    plan.cachedBytes = kTiledFoldBytes;
   if (hints.cached)
     plan.cachedBytes = *hints.cached << 20;
 }

@@ -84,6 +84,7 @@ private:
   int64_t countBatch() const;
   SharedSum sharedSumOf(const MatrixProduct &product) const;
   void shareFold(int64_t tiles, int64_t rows);
+  void shareTiledFold(int64_t tiles, int64_t rows);
   std::optional<int64_t> extentOf(unsigned d) const {
     int64_t extent = space.staticExtents[d];
     return mlir::ShapedType::isDynamic(extent) ? std::nullopt

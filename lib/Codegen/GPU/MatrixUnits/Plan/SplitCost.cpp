@@ -76,6 +76,29 @@ Splits redfuse::chooseSplits(const SharedFold &fold, const MatrixTarget &target,
   return best;
 }
 
+std::pair<int64_t, double> redfuse::chooseRounds(const SharedFold &fold,
+                                                 const MatrixTarget &target,
+                                                 int64_t units,
+                                                 int64_t least) {
+  std::pair<int64_t, double> best{1, std::numeric_limits<double>::infinity()};
+  least = std::min(least, fold.steps);
+  for (int64_t most = least; most <= fold.steps; ++most) {
+    int64_t each = llvm::divideCeil(fold.steps, most),
+            count = llvm::divideCeil(fold.steps, each);
+    if (count != most)
+      continue;
+    int64_t blocks = fold.tiles * count,
+            rounds = llvm::divideCeil(blocks, units);
+    double step = cyclesOfStep(fold, target, std::min(blocks, units), units);
+    double cycles = double(rounds) * (double(each) * step + kStartCycles);
+    if (count > 1)
+      cycles += kMergeCycles + fold.stateBytes * double(count) / kMergeBytes;
+    if (cycles < best.second)
+      best = {count, cycles};
+  }
+  return best;
+}
+
 /// cyclesOfShared where all blocks run at once: few of them have more of each rate, and a tile
 /// of results that several share is exchanged as slowly as the last of them does it.
 static double cyclesAtOnce(ArrayRef<SharedSum> sums, const SharedTiles &shared,

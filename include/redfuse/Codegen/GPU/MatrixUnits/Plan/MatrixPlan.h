@@ -156,6 +156,18 @@ struct MatrixPlan {
       return product.tiledLeft.has_value();
     });
   }
+  /// A fold of products that it makes in each step anew, of tiles of their sums.
+  bool foldsTiledSums() const {
+    return stream && llvm::all_of(products, [](const MatrixProduct &product) {
+             return product.tiledLeft && !product.isSecond;
+           });
+  }
+  /// Tiles of rows, of so many elements a row, that find their operands in the L2 cache where
+  /// blocks fold splits of the same columns.
+  int64_t rowTilesInCache(int64_t elements) const {
+    return std::max<int64_t>(
+        1, cachedBytes / (rows() * clusterRows * elements * elementBytes));
+  }
   /// Of every sixteen rows of a warp the upper eight do not exist.
   bool hasLowerRowsOnly(const KernelSpace &space) const {
     int64_t extent = space.staticExtents[m];

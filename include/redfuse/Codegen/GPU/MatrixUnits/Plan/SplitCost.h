@@ -34,6 +34,13 @@ struct Splits {
 Splits chooseSplits(const SharedFold &fold, const MatrixTarget &target,
                     int64_t units, int64_t wantedCount, int64_t wantedCluster);
 
+/// The splits of a fold that makes its products of tiles of long sums: as many as run at a time,
+/// or several rounds of them, and the cycles that they take. At least so many, if there are as
+/// many steps.
+std::pair<int64_t, double> chooseRounds(const SharedFold &fold,
+                                        const MatrixTarget &target,
+                                        int64_t units, int64_t least);
+
 /// The tiles of a product's sum, its columns, and the bytes of its operands.
 struct SharedSum {
   int64_t tiles, columns;

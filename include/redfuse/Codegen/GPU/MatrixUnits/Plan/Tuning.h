@@ -98,6 +98,9 @@ inline constexpr int64_t kManyTiles = 4;
 /// round 0.9 to 1.0.
 inline constexpr double kTileCacheBytes = 32, kCacheBound = 1.6;
 inline constexpr int64_t kLongTiledSum = 32, kClustersWithoutPlace = 3;
+/// Bytes of the rows' operands that blocks which run at a time have between them, where a fold
+/// makes its products of long sums. Estimated: a third of the L2 cache, which has columns, too.
+inline constexpr int64_t kTiledFoldBytes = 16 << 20;
 /// Columns of a step where rows are few: memory takes the time, and the first and
 /// the last tile should be short.
 inline constexpr int64_t kFewRowsColumns = 64;
