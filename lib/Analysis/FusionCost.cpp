@@ -377,8 +377,8 @@ void CostBuilder::addProducts(unsigned number) {
 /// Whether everything behind a product is reduced over its columns.
 bool CostBuilder::isFoldedAlong(const VariableSet &columns) const {
   auto lacks = [&](const VariableSet &variables) {
-    return llvm::none_of(
-        columns, [&](unsigned v) { return variables.contains(v); });
+    return llvm::none_of(columns,
+                         [&](unsigned v) { return variables.contains(v); });
   };
   if (points(columns) <= kMatrixColumns ||
       !llvm::all_of(others,
@@ -390,8 +390,8 @@ bool CostBuilder::isFoldedAlong(const VariableSet &columns) const {
     CascadeOp op = instance.op;
     AffineMap map = op.getIndexingMapsArray()[op.getInputs().size() +
                                               result.getResultNumber()];
-    if (!lacks(space.getVariablesOf(llvm::map_to_vector(
-            map.getResults(), [&](AffineExpr e) {
+    if (!lacks(space.getVariablesOf(
+            llvm::map_to_vector(map.getResults(), [&](AffineExpr e) {
               return instance.dims[cast<AffineDimExpr>(e).getPosition()];
             }))))
       return false;

@@ -105,8 +105,8 @@ static bool isReducedAlong(Value tensor, unsigned axis) {
     if (use.getOperandNumber() >= cascade.getInputs().size())
       return false;
     SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
-    auto dim = dyn_cast<AffineDimExpr>(
-        maps[use.getOperandNumber()].getResult(axis));
+    auto dim =
+        dyn_cast<AffineDimExpr>(maps[use.getOperandNumber()].getResult(axis));
     if (!dim)
       return false;
     for (auto [result, map] :

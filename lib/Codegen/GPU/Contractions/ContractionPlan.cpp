@@ -362,11 +362,11 @@ double ContractionCost::cyclesOf(const BlockShape &shape, double splits) const {
   double threads = 32.0 * double(shape.warpRows * shape.warpColumns);
   double tiles = tilesOf(shape);
   double ofUnit = std::ceil(tiles * splits / units);
-  double ofSum = isSlab() && shape.slabs == 1 ? kRegistersOfCopiedSum
-                                              : registersOfSum;
+  double ofSum =
+      isSlab() && shape.slabs == 1 ? kRegistersOfCopiedSum : registersOfSum;
   double registers =
-      threads * (kRegistersOfThread +
-                 ofSum * double(shape.rows * shape.columns) / 32);
+      threads *
+      (kRegistersOfThread + ofSum * double(shape.rows * shape.columns) / 32);
   double resident = std::max(1.0, std::floor(kRegistersOfUnit / registers));
   if (sharedBytes > 0)
     resident = std::clamp(std::floor(sharedBytes / copiedBytesOf(shape)), 1.0,
@@ -586,7 +586,7 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
     llvm::append_range(shapes, kDoubleShapes);
   if ((areGathered && !hasWindow(ops)) || cost.sums <= cost.sumsOfSlab())
     llvm::append_range(shapes, kShortShapes);
-  if (isCopied && !isDouble)
+  if (isCopied && !isDouble && std::min(cost.rows, cost.columns) <= 32)
     llvm::append_range(shapes, kCopiedShapes);
   for (const BlockShape &shape : shapes) {
     if (isCopied && (shape.warpRows * shape.rows % multiple != 0 ||

@@ -83,9 +83,9 @@ void FragmentEmitter::emitAssertions() {
       Value failed = arith::XOrIOp::create(b, loc, condition,
                                            place.constant(b.getBoolAttr(true)));
       if (holds.kind == Kind::Row && place.isRagged(plan.m)) {
-        Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                             place.rowAt(row),
-                                             place.extents[plan.m]);
+        Value exists =
+            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                  place.rowAt(row), place.extents[plan.m]);
         failed = arith::AndIOp::create(b, loc, failed, exists);
       }
       reportFailure(b, assertion.getLoc(), failed, assertion.getMsg());

@@ -24,9 +24,8 @@ Value StateWorkspace::count() {
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, of.ids.thread,
                             ptx.i32(32 * plan.target.loaderWarps()));
   when(isFirst, [&] {
-    Value number =
-        arith::MulIOp::create(b, loc, of.block.tile,
-                              index(plan.cluster * plan.multicast()));
+    Value number = arith::MulIOp::create(
+        b, loc, of.block.tile, index(plan.cluster * plan.multicast()));
     number = arith::AddIOp::create(b, loc, number,
                                    plan.multicast() > 1
                                        ? toIndex(of.block.rankInCluster)

@@ -302,9 +302,10 @@ SharedSum MatrixPlanner::sharedSumOf(const MatrixProduct &product) const {
   int64_t tiles = *sumTilesOf(product);
   double length = product.outerSums.empty() ? double(*extentOf(product.k))
                                             : double(tiles * plan.sumTile());
-  double elements =
-      double(*extentOf(plan.m) + *extentOf(product.n)) * length * countBatch();
-  return {tiles, plan.widths.lookup(product.n), plan.elementBytes * elements};
+  double bytes = double(plan.elementBytes) * length * double(countBatch()),
+         rows = bytes * double(*extentOf(plan.m));
+  return {tiles, plan.widths.lookup(product.n),
+          rows + bytes * double(*extentOf(product.n)), rows};
 }
 
 /// How many rows a block has, and how many blocks share a sum. Few tiles would
@@ -424,13 +425,22 @@ void MatrixPlanner::chooseBlocks() {
 void MatrixPlanner::chooseFullRounds(double cycles) {
   MatrixProduct &product = plan.products.front();
   SharedSum sum = sharedSumOf(product);
-  // Clusters that copy operands for each other are left out of account.
   auto cyclesOf = [&](int64_t width, int64_t consumers) {
     int64_t tiles = countBatch() *
                     llvm::divideCeil(*extentOf(plan.m), 64 * consumers) *
                     llvm::divideCeil(*extentOf(product.n), width);
     sum.columns = width;
-    return cyclesOfShared(sum, {tiles, consumers, 1}, units);
+    SharedTiles shared{tiles, consumers, 1};
+    // Clusters of one round are those of tiles that leave few multiprocessors idle.
+    if (tiles <= units)
+      return cyclesOfShared(sum, shared, units);
+    MatrixPlan before = plan;
+    plan.widths[product.n] = width;
+    plan.consumers = consumers;
+    plan.sumSplits = 1;
+    std::tie(shared.clusterRows, shared.clusterColumns) = findCluster();
+    plan = before;
+    return cyclesOfShared(sum, shared, units);
   };
   if (plan.sumSplits == 1)
     cycles = cyclesOf(sum.columns, plan.consumers);
@@ -530,7 +540,9 @@ std::pair<int64_t, int64_t> MatrixPlanner::findCluster() {
       return {2, 1};
     return kNone;
   }
-  if (sum >= kLongTiledSum && clusters(2, 1) * 2 == tiles)
+  // Tiles that do not exist should not take a round more.
+  if (sum >= kLongTiledSum && llvm::divideCeil(clusters(2, 1), units / 2) <=
+                                  llvm::divideCeil(tiles, units))
     return {2, 1};
   return kNone;
 }

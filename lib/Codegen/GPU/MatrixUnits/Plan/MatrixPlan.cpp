@@ -241,8 +241,9 @@ bool MatrixPlanner::checkValues() {
       if (auto assertion = dyn_cast<cf::AssertOp>(inner)) {
         for (unsigned d : dims[assertion.getArg()].set_bits())
           if (d != plan.m &&
-              !(space.schedule &&
-                llvm::is_contained(space.schedule.getGrid(), d)))
+              (plan.isColumn(d) ||
+               !(space.schedule &&
+                 llvm::is_contained(space.schedule.getGrid(), d))))
             return refuse("it asserts something of its columns");
         continue;
       }

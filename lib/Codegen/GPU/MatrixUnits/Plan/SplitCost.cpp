@@ -78,8 +78,7 @@ Splits redfuse::chooseSplits(const SharedFold &fold, const MatrixTarget &target,
 
 std::pair<int64_t, double> redfuse::chooseRounds(const SharedFold &fold,
                                                  const MatrixTarget &target,
-                                                 int64_t units,
-                                                 int64_t least) {
+                                                 int64_t units, int64_t least) {
   std::pair<int64_t, double> best{1, std::numeric_limits<double>::infinity()};
   least = std::min(least, fold.steps);
   for (int64_t most = least; most <= fold.steps; ++most) {
@@ -131,13 +130,17 @@ double redfuse::cyclesOfShared(ArrayRef<SharedSum> sums,
     bool isPlaced = shared.split < 8 || blocks <= units * kClusterPlaces;
     return isPlaced ? cycles : 2 * cycles;
   }
-  // Rows come from memory; columns, which all blocks read, from the cache. But for those of a
-  // batch, which come from memory once, too.
+  // Rows come from memory, if the cache has no room for all; columns, which all blocks read,
+  // from the cache. But for those of a batch, which come from memory once, too.
   double cycles = kStartCycles, memory = kStartCycles;
   for (const SharedSum &sum : sums) {
     double steps = sum.tiles, width = sum.columns;
-    cycles += steps * std::max({(own + width) * kSumBytes / kCacheBytes,
-                                own * kSumBytes / kMemoryBytes,
+    double copied =
+        (own / shared.clusterColumns + width / shared.clusterRows) * kSumBytes;
+    double ofRows = sum.rowBytes > double(kSharedCacheBytes)
+                        ? own * kSumBytes / kMemoryBytes
+                        : 0;
+    cycles += steps * std::max({copied / kCacheBytes, ofRows,
                                 shared.consumers * width * kCyclesOfColumn});
     memory += sum.operandBytes / double(units) / kMemoryBytesAtOnce;
   }

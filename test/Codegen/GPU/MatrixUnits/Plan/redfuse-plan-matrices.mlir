@@ -408,10 +408,10 @@ redfuse.kernel @wide_0 attributes {num_inputs = 2 : i64,
 
 // -----
 
-// What a kernel asserts must be told, which matrix units' kernels do not.
+// What a kernel asserts must be told. Kernels on matrix units tell it of rows, not of elements.
 
 // CHECK-LABEL: func.func @asserted
-// CHECK: redfuse.no_matrices = "it asserts something"
+// CHECK: redfuse.no_matrices = "it asserts something of its columns"
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>

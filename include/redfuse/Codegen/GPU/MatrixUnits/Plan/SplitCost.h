@@ -41,10 +41,11 @@ std::pair<int64_t, double> chooseRounds(const SharedFold &fold,
                                         const MatrixTarget &target,
                                         int64_t units, int64_t least);
 
-/// The tiles of a product's sum, its columns, and the bytes of its operands.
+/// The tiles of a product's sum, its columns, and the bytes of its operands and of that of
+/// its rows.
 struct SharedSum {
   int64_t tiles, columns;
-  double operandBytes;
+  double operandBytes, rowBytes;
 };
 /// How the tiles of results are cut and shared: so many of 64 rows for each of
 /// `consumers`, the sums of one by clusters of `split` (`sum_splits`) blocks; or clusters
