@@ -599,7 +599,8 @@ void CostBuilder::addParallelism() {
 
 /// Whether blocks can fold a split each along `dims`. What reductions are over beside
 /// these is whole in every block: its threads must hold it. So are the states, and the
-/// last block to finish merges those of all.
+/// last block to finish merges those of all. What is reduced of merged states alone (the mean
+/// of the losses of rows) would wait for that, which no split does.
 bool CostBuilder::canSplitAlong(const VariableSet &dims) const {
   VariableSet grid = findGrid().value_or(VariableSet());
   grid.remove_if([&](unsigned v) {
@@ -618,9 +619,12 @@ bool CostBuilder::canSplitAlong(const VariableSet &dims) const {
     }
     VariableSet states = reduction.into;
     states.remove_if([&](unsigned v) { return grid.contains(v); });
+    bool isBefore = llvm::all_of(
+        dims, [&](unsigned v) { return reduction.into.contains(v); });
     return whole <= kHeldElements &&
-           (numShared == 0 ||
-            (numShared == dims.size() && points(states) <= kSplitStates));
+           (numShared == 0
+                ? isBefore
+                : numShared == dims.size() && points(states) <= kSplitStates);
   });
 }
 

@@ -70,12 +70,14 @@ static std::optional<Gather> matchGather(CascadeOp cascade,
   return found;
 }
 
-/// Whether a tensor is a product of matrices of 16-bit floats, with many columns along `axis`.
+/// Whether a tensor is a product of matrices of 16-bit floats, with many columns along `axis`,
+/// and so many rows that storing it takes a part of its time.
 static bool isProduct(Value tensor, unsigned axis) {
   auto cascade = tensor.getDefiningOp<CascadeOp>();
-  if (!cascade || cascade->getNumResults() != 1 ||
-      cast<RankedTensorType>(tensor.getType()).getDimSize(axis) <=
-          kMatrixColumns)
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (!cascade || cascade->getNumResults() != 1 || !type.hasStaticShape() ||
+      type.getDimSize(axis) <= kMatrixColumns ||
+      type.getNumElements() / type.getDimSize(axis) <= kMatrixRows)
     return false;
   SmallVector<int64_t> extents = getStaticExtents(cascade);
   FailureOr<DimSets> sets =

@@ -166,8 +166,9 @@ def ReduceGathers : Pass<"redfuse-reduce-gathers"> {
     are made, and before `redfuse-fuse`.
 
     With `behind-products` this is done only of products of matrices with more than 256
-    columns, of which all else is reduced along them: such a product is folded tile by tile
-    into states of its rows, and stored by nobody (units of warpgroups, sm_90a).
+    columns and 64 rows, of which all else is reduced along the columns: such a product is
+    folded tile by tile into states of its rows, and stored by nobody (units of warpgroups,
+    sm_90a).
 
     ```mlir
     %r = redfuse.cascade {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]}
