@@ -54,9 +54,9 @@ class Functions:
         self, name: str, arguments: list[Any], out: Any = None, stream: Any = None
     ) -> tuple[Any, ...]:
         """All results of one of them, as a tuple. Raises ArgumentError and ExecutionError."""
-        from . import _ext
-
         if self.target == "cpu":
+            from . import _ext
+
             _ext.set_num_threads(self.options.threads)
         return tuple(self._native[name](tuple(arguments), out, stream))
 

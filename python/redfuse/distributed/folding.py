@@ -50,6 +50,7 @@ class Folds:
         self.source, self.options, self.target = source, options, target
         self.dims, self.static = tuple(dims), static
         self._programs: dict[Part, StateProgram] = {}
+        self._by_lengths: dict[tuple[tuple[int, ...], int], StateProgram] = {}
         self._ends: dict[tuple[str, Part], Functions | None] = {}
         self._nothing: dict[tuple[int, str], tuple[Any, ...]] = {}
 
@@ -70,11 +71,16 @@ class Folds:
 
     def program(self, lengths: Sequence[int], chunk: int) -> StateProgram:
         """The program for shares of these lengths, compiled when it is first asked for."""
+        key = (tuple(lengths), chunk)
+        known = self._by_lengths.get(key)
+        if known is not None:
+            return known
         part = Part(self.dims)
         if self.static:
-            part = Part(self.dims, tuple(lengths), chunk)
+            part = Part(self.dims, *key)
         if part not in self._programs:
             self._programs[part] = StateProgram(self.source, self.options, self.target, part, kept)
+        self._by_lengths[key] = self._programs[part]
         return self._programs[part]
 
     def start(self, rows: Sequence[Place], unstreamed: Arrays, chunk: Arrays) -> tuple[Any, ...]:

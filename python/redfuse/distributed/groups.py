@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ..errors import ArgumentError, RankError, UnsupportedError
 from .watching import LOOK, raise_in, watch
@@ -146,11 +146,15 @@ class Group:
         if flat.numel() == 0:
             return everyone
         if self.on_gpu:
-            start = lambda d: _all_gather_in_turn(d, everyone, flat, self.data)  # noqa: E731
-        else:
-            parts = list(everyone.unbind(0))
-            start = lambda d: d.all_gather(parts, flat, group=self.data, async_op=True)  # noqa: E731
-        self.run(start, what)
+            self._check_whole()
+            try:
+                work = _all_gather_in_turn(torch_distributed(), everyone, flat, self.data)
+            except RuntimeError as error:
+                self._broken(what, error)
+            self._watch(work, what)
+            return everyone
+        parts = list(everyone.unbind(0))
+        self.run(lambda d: d.all_gather(parts, flat, group=self.data, async_op=True), what)
         return everyone
 
     def all_to_all(self, parts: Sequence[Any], received: Sequence[int], what: str) -> list[Any]:
@@ -309,7 +313,7 @@ class Group:
             self._store = None
         return found
 
-    def _broken(self, what: str, error: Exception | None) -> None:
+    def _broken(self, what: str, error: Exception | None) -> NoReturn:
         """Raises RankError, which names the ranks that failed or do not answer."""
         cause = f" ({str(error).splitlines()[0]})" if error is not None and str(error) else ""
         text, ranks = self._blamed(what)
@@ -398,7 +402,9 @@ def _all_gather_in_turn(distributed: Any, everyone: Any, mine: Any, group: Any) 
     everyone, mine = everyone.view(-1), mine.view(-1)
     options = distributed.distributed_c10d.AllgatherOptions()
     if not hasattr(options, "asyncOp"):  # PyTorch 2.7 and before
-        return distributed.all_gather_into_tensor(everyone, mine, group=group, async_op=True)
+        work = distributed.all_gather_into_tensor(everyone, mine, group=group, async_op=True)
+        work.wait()  # the stream waits
+        return work
     options.asyncOp = False
     return group._allgather_base(everyone, mine, options)
 
