@@ -146,12 +146,7 @@ class Group:
         if flat.numel() == 0:
             return everyone
         if self.on_gpu:
-            self._check_whole()
-            try:
-                work = _all_gather_in_turn(torch_distributed(), everyone, flat, self.data)
-            except RuntimeError as error:
-                self._broken(what, error)
-            self._watch(work, what)
+            self.run(lambda d: _all_gather_in_turn(d, everyone, flat, self.data), what)
             return everyone
         parts = list(everyone.unbind(0))
         self.run(lambda d: d.all_gather(parts, flat, group=self.data, async_op=True), what)
@@ -250,7 +245,7 @@ class Group:
                 work.wait()  # the stream waits
             except RuntimeError as error:
                 self._broken(what, error)
-            self._watch(work, what)
+            self._watch(what)
             return
         self._wait_on_host(work, what)
 
@@ -272,15 +267,17 @@ class Group:
         except RuntimeError as error:
             self._broken(what, error)
 
-    def _watch(self, work: Any, what: str) -> None:
+    def _watch(self, what: str) -> None:
         """Sees to it that a collective that does not end is an error in this thread, before NCCL's
-        own watchdog ends the process."""
+        own watchdog ends the process. What is on the stream now waits for it."""
         import torch
 
         if torch.cuda.is_current_stream_capturing():
             return
+        event = torch.cuda.Event()
+        event.record()
         until = time.monotonic() + max(self.timeout - GRACE - 2 * LOOK, self.timeout / 2)
-        watch.add(work, until, lambda thread: self._late(what, thread))
+        watch.add(event, until, lambda thread: self._late(what, thread))
 
     def _late(self, what: str, thread: int) -> None:
         import torch
@@ -402,9 +399,7 @@ def _all_gather_in_turn(distributed: Any, everyone: Any, mine: Any, group: Any) 
     everyone, mine = everyone.view(-1), mine.view(-1)
     options = distributed.distributed_c10d.AllgatherOptions()
     if not hasattr(options, "asyncOp"):  # PyTorch 2.7 and before
-        work = distributed.all_gather_into_tensor(everyone, mine, group=group, async_op=True)
-        work.wait()  # the stream waits
-        return work
+        return distributed.all_gather_into_tensor(everyone, mine, group=group, async_op=True)
     options.asyncOp = False
     return group._allgather_base(everyone, mine, options)
 

@@ -19,17 +19,19 @@ from ..errors import RankError
 
 # Seconds between two looks.
 LOOK = 0.2
+# CU_STREAM_CAPTURE_MODE_RELAXED
+_RELAXED = 2
 
 
 @dataclasses.dataclass(frozen=True)
 class Watched:
     """A collective that was started.
 
-    work: of torch.distributed. until: when it should have ended, of ``time.monotonic``.
+    event: of CUDA, behind it. until: when it should have ended, of ``time.monotonic``.
     late: called once, by the watching thread, if it has not; gets ``thread``, which started it.
     """
 
-    work: Any
+    event: Any
     until: float
     late: Callable[[int], None]
     thread: int = dataclasses.field(default_factory=threading.get_ident)
@@ -44,9 +46,9 @@ class Watch:
         self._some = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def add(self, work: Any, until: float, late: Callable[[int], None]) -> None:
+    def add(self, event: Any, until: float, late: Callable[[int], None]) -> None:
         """Looks at one more, from now on."""
-        self._new.append(Watched(work, until, late))
+        self._new.append(Watched(event, until, late))
         if self._thread is None:
             self._thread = threading.Thread(target=self._look, name="redfuse-watch", daemon=True)
             self._thread.start()
@@ -54,13 +56,14 @@ class Watch:
             self._some.set()
 
     def _look(self) -> None:
+        _allow_captures()
         watched: list[Watched] = []
         while True:
             if not watched:
                 self._some.wait()
             self._some.clear()
             new, self._new = self._new, []
-            watched = [one for one in watched + new if not one.work.is_completed()]
+            watched = [one for one in watched + new if not one.event.query()]
             now = time.monotonic()
             overdue = [one for one in watched if now > one.until]
             if overdue:
@@ -72,6 +75,15 @@ class Watch:
 
 # One for all groups of this process.
 watch = Watch()
+
+
+def _allow_captures() -> None:
+    """Lets this thread ask for events while another one captures a CUDA graph."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+        driver.cuThreadExchangeStreamCaptureMode(ctypes.byref(ctypes.c_int(_RELAXED)))
+    except (OSError, AttributeError):  # no GPU: a test
+        return
 
 
 def raise_in(thread: int, text: str, ranks: Sequence[int]) -> None:

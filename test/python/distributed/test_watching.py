@@ -11,25 +11,25 @@ from redfuse.distributed.watching import LOOK, Watch, raise_in
 from redfuse.errors import RankError
 
 
-def work_of(ends: float) -> SimpleNamespace:
-    """A collective that has ended once the clock says so."""
-    return SimpleNamespace(is_completed=lambda: time.monotonic() > ends)
+def event_of(ends: float) -> SimpleNamespace:
+    """Behind a collective that has ended once the clock says so."""
+    return SimpleNamespace(query=lambda: time.monotonic() > ends)
 
 
 def test_what_does_not_end_is_told_once() -> None:
     told: list[tuple[str, int]] = []
     start = time.monotonic()
     watch = Watch()
-    watch.add(work_of(start), start + 1, lambda thread: told.append(("ended", thread)))
-    watch.add(work_of(start + 0.5), start + 1, lambda thread: told.append(("slow", thread)))
+    watch.add(event_of(start), start + 1, lambda thread: told.append(("ended", thread)))
+    watch.add(event_of(start + 0.5), start + 1, lambda thread: told.append(("slow", thread)))
     for number in range(3):
         watch.add(
-            work_of(start + 60), start + 1, lambda thread, n=number: told.append((f"{n}", thread))
+            event_of(start + 60), start + 1, lambda thread, n=number: told.append((f"{n}", thread))
         )
     time.sleep(1 + 4 * LOOK)
     # The others wait behind the first.
     assert told == [("0", threading.get_ident())]
-    watch.add(work_of(start + 60), time.monotonic(), lambda thread: told.append(("again", thread)))
+    watch.add(event_of(start + 60), time.monotonic(), lambda thread: told.append(("again", thread)))
     time.sleep(4 * LOOK)
     assert [name for name, _ in told] == ["0", "again"]
 
@@ -39,7 +39,7 @@ def test_the_error_comes_where_the_collective_was_started() -> None:
     watch, start = Watch(), time.monotonic()
     with pytest.raises(RankError, match="rank 3 did not answer") as caught:
         watch.add(
-            work_of(start + 60),
+            event_of(start + 60),
             start,
             lambda thread: raise_in(thread, "rank 3 did not answer", [3]),
         )
