@@ -413,8 +413,9 @@ bool CostBuilder::isFoldOfProduct() const {
 /// element, is a contraction on matrix units. Products of 16-bit floats may be parts of
 /// a chain like attention, whose matrices between them are large: all of them together, a
 /// window beside them (a depthwise convolution before a pointwise one) ends that. Or they
-/// are folded into states. All others are done by threads, far slower than what threads do otherwise: products of
-/// f32 beside anything else, for matrix units take an f32 only in parts, and from memory.
+/// are folded into states. All others are done by threads, far slower than what threads
+/// do otherwise: products of f32 beside anything else, for matrix units take an f32 only
+/// in parts, and from memory.
 void CostBuilder::priceProducts() {
   if (target.getName() != "cuda")
     return;

@@ -475,9 +475,10 @@ void MatrixPlanner::chooseFullRounds(double cycles) {
 /// Whether blocks with neighbouring tiles of results read the same tiles of operands at the same
 /// time, and can copy a part each for all of them.
 bool MatrixPlanner::canMulticast() const {
+  // Blocks with splits have one tile each; others might take different ones next.
   if (plan.stream)
     return plan.target.hasWgmma && plan.foldsTiledSums() &&
-           plan.products.size() == 1 && plan.cluster == 1 &&
+           plan.products.size() == 1 && plan.splits > 1 && plan.cluster == 1 &&
            plan.widths.lookup(*plan.stream) % 16 == 0 &&
            llvm::none_of(space.staticExtents, ShapedType::isDynamic) &&
            llvm::none_of(findStreamMasks(plan, *sets),
