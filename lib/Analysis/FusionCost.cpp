@@ -162,6 +162,7 @@ private:
   bool mayBeChained(const FusionSpace::Instance &instance, ReduceOp reduce,
                     const DimSets &sets) const;
   bool isFromMemory(unsigned instance, Value v) const;
+  bool isNarrow(unsigned instance, Value v) const;
   void addProducts(unsigned number);
   double workOf(const FusionSpace::Instance &instance,
                 const DimSets &sets) const;
@@ -255,6 +256,22 @@ static bool isOfFloats(ReduceOp reduce) {
     return type.isF16() || type.isBF16() || type.isF32() ||
            isa<FloatTF32Type>(type);
   });
+}
+
+/// Whether a value is a 16-bit float, extended, perhaps by another cascade of the group.
+bool CostBuilder::isNarrow(unsigned instance, Value v) const {
+  if (auto extend = v.getDefiningOp<arith::ExtFOp>())
+    v = extend.getIn();
+  if (v.getType().isF16() || v.getType().isBF16())
+    return true;
+  const FusionSpace::Access *access = space.findAccess(instance, v);
+  if (!access || access->producer < 0)
+    return false;
+  CascadeOp producer = space.getInstances()[access->producer].op;
+  unsigned number = cast<OpResult>(access->tensor).getResultNumber();
+  return isNarrow(
+      access->producer,
+      producer.getBody().front().getTerminator()->getOperand(number));
 }
 
 /// The dims of a product's result that this factor alone has.
@@ -362,7 +379,11 @@ void CostBuilder::addProducts(unsigned number) {
     SmallBitVector left = findSide(reduce, *sets, 0),
                    right = findSide(reduce, *sets, 1);
     products.push_back(
-        {reduce, isForMatrixUnits(reduce, *sets, extentOfDim),
+        {reduce,
+         isForMatrixUnits(reduce, *sets, extentOfDim) ||
+             llvm::all_of(
+                 reduce.getOperand(0).getDefiningOp()->getOperands(),
+                 [&](Value factor) { return isNarrow(number, factor); }),
          isOfFloats(reduce), isPlain,
          isPlain && !scalar.contains(op) &&
              mayBeChained(instance, reduce, *sets),

@@ -70,6 +70,24 @@ static std::optional<Gather> matchGather(CascadeOp cascade,
   return found;
 }
 
+/// Whether a factor is a 16-bit float, extended here or by the map that makes its tensor.
+static bool isNarrow(CascadeOp cascade, Value factor) {
+  if (auto extend = factor.getDefiningOp<arith::ExtFOp>())
+    factor = extend.getIn();
+  if (factor.getType().getIntOrFloatBitWidth() == 16)
+    return isa<BlockArgument>(factor);
+  auto argument = dyn_cast<BlockArgument>(factor);
+  if (!argument || argument.getArgNumber() >= cascade.getInputs().size())
+    return false;
+  Value tensor = cascade.getInputs()[argument.getArgNumber()];
+  auto maker = tensor.getDefiningOp<CascadeOp>();
+  if (!maker)
+    return false;
+  Value made = maker.getBody().front().getTerminator()->getOperand(
+      cast<OpResult>(tensor).getResultNumber());
+  return made.getDefiningOp<arith::ExtFOp>() && isNarrow(maker, made);
+}
+
 /// Whether a tensor is a product of matrices of 16-bit floats, with many columns along `axis`,
 /// and so many rows that storing it takes a part of its time.
 static bool isProduct(Value tensor, unsigned axis) {
@@ -90,12 +108,8 @@ static bool isProduct(Value tensor, unsigned axis) {
         return getAssumedExtent(extents[d]);
       }))
     return false;
-  return llvm::all_of(
-      reduce.getOperand(0).getDefiningOp()->getOperands(), [](Value factor) {
-        auto extend = factor.getDefiningOp<arith::ExtFOp>();
-        return extend && isa<BlockArgument>(extend.getIn()) &&
-               extend.getIn().getType().getIntOrFloatBitWidth() == 16;
-      });
+  return llvm::all_of(reduce.getOperand(0).getDefiningOp()->getOperands(),
+                      [&](Value factor) { return isNarrow(cascade, factor); });
 }
 
 /// Whether all that else is made of a tensor is reduced along this axis of it.

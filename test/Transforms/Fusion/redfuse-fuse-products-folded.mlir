@@ -100,3 +100,47 @@ func.func @mean(%x: tensor<64x128256xf32>) -> tensor<f32> {
   } -> tensor<f32>
   return %s : tensor<f32>
 }
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (n, k)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#e = affine_map<(m, n) -> (m, n)>
+#r = affine_map<(m, n) -> (m)>
+
+// The same where the factors are extended by cascades of their own.
+// CHECK-LABEL: func.func @extended(
+// CHECK-COUNT-1: redfuse.cascade
+// CHECK: redfuse.reduce add %{{.*}} over [2] into [0, 1] : f32
+// CHECK: redfuse.reduce maximumf %{{.*}} over [1] into [0] : f32
+// CHECK-NOT: redfuse.cascade
+// CHECK: return
+func.func @extended(%a: tensor<8192x4096xbf16>, %b: tensor<32000x4096xbf16>) -> tensor<8192xf32> {
+  %ae = tensor.empty() : tensor<8192x4096xf32>
+  %be = tensor.empty() : tensor<32000x4096xf32>
+  %ce = tensor.empty() : tensor<8192x32000xf32>
+  %re = tensor.empty() : tensor<8192xf32>
+  %aw = redfuse.cascade {indexing_maps = [#e, #e]} ins(%a : tensor<8192x4096xbf16>) outs(%ae : tensor<8192x4096xf32>) {
+  ^bb0(%x: bf16):
+    %u = arith.extf %x : bf16 to f32
+    redfuse.yield %u : f32
+  } -> tensor<8192x4096xf32>
+  %bw = redfuse.cascade {indexing_maps = [#e, #e]} ins(%b : tensor<32000x4096xbf16>) outs(%be : tensor<32000x4096xf32>) {
+  ^bb0(%x: bf16):
+    %u = arith.extf %x : bf16 to f32
+    redfuse.yield %u : f32
+  } -> tensor<32000x4096xf32>
+  %p = redfuse.cascade {indexing_maps = [#a, #b, #c]} ins(%aw, %bw : tensor<8192x4096xf32>, tensor<32000x4096xf32>) outs(%ce : tensor<8192x32000xf32>) {
+  ^bb0(%u: f32, %v: f32):
+    %w = arith.mulf %u, %v : f32
+    %s = redfuse.reduce add %w over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<8192x32000xf32>
+  %m = redfuse.cascade {indexing_maps = [#e, #r]} ins(%p : tensor<8192x32000xf32>) outs(%re : tensor<8192xf32>) {
+  ^bb0(%x: f32):
+    %s = redfuse.reduce maximumf %x over [1] into [0] : f32
+    redfuse.yield %s : f32
+  } -> tensor<8192xf32>
+  return %m : tensor<8192xf32>
+}
