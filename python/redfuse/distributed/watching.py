@@ -63,7 +63,7 @@ class Watch:
                 self._some.wait()
             self._some.clear()
             new, self._new = self._new, []
-            watched = [one for one in watched + new if not one.event.query()]
+            watched = [one for one in watched + new if not _is_over(one.event)]
             now = time.monotonic()
             overdue = [one for one in watched if now > one.until]
             if overdue:
@@ -75,6 +75,14 @@ class Watch:
 
 # One for all groups of this process.
 watch = Watch()
+
+
+def _is_over(event: Any) -> bool:
+    """Also where the GPU has failed: whoever waits for it is told."""
+    try:
+        return event.query()
+    except RuntimeError:
+        return True
 
 
 def _allow_captures() -> None:

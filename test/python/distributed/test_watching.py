@@ -34,6 +34,19 @@ def test_what_does_not_end_is_told_once() -> None:
     assert [name for name, _ in told] == ["0", "again"]
 
 
+def test_a_gpu_that_has_failed_ends_no_watch() -> None:
+    def query() -> bool:
+        raise RuntimeError("CUDA error")
+
+    told: list[int] = []
+    watch, start = Watch(), time.monotonic()
+    watch.add(SimpleNamespace(query=query), start, told.append)
+    time.sleep(2 * LOOK)
+    watch.add(event_of(start + 60), start, told.append)
+    time.sleep(3 * LOOK)
+    assert told == [threading.get_ident()]
+
+
 def test_the_error_comes_where_the_collective_was_started() -> None:
     """While that thread waits for something else."""
     watch, start = Watch(), time.monotonic()
