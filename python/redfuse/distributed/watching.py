@@ -7,6 +7,7 @@ looks at what was started.
 
 from __future__ import annotations
 
+import collections
 import ctypes
 import dataclasses
 import sys
@@ -42,7 +43,7 @@ class Watch:
     none."""
 
     def __init__(self) -> None:
-        self._new: list[Watched] = []
+        self._new: collections.deque[Watched] = collections.deque()
         self._some = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -62,8 +63,9 @@ class Watch:
             if not watched:
                 self._some.wait()
             self._some.clear()
-            new, self._new = self._new, []
-            watched = [one for one in watched + new if not _is_over(one.event)]
+            while self._new:
+                watched.append(self._new.popleft())
+            watched = [one for one in watched if not _is_over(one.event)]
             now = time.monotonic()
             overdue = [one for one in watched if now > one.until]
             if overdue:
