@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -70,7 +71,9 @@ class Worker:
         process.wait()
         for stream in (process.stdin, process.stdout, self._errors):
             if stream is not None:
-                stream.close()
+                # What was written and not sent has nobody to go to.
+                with contextlib.suppress(OSError):
+                    stream.close()
 
     def _say(self, value: Any) -> None:
         assert self._process is not None
