@@ -352,6 +352,18 @@ def test_the_process_measures_and_refuses_wrong_results() -> None:
         held.close()
 
 
+def test_a_process_that_ends_before_it_is_asked() -> None:
+    """What was written to it and not sent is no error of its own."""
+    held = worker.Worker(request(), [""])
+    held.first(120)
+    process = held._process
+    assert process is not None and process.stdin is not None
+    process.kill()
+    process.wait()
+    process.stdin.write("not sent")
+    held.close()
+
+
 def test_a_process_that_crashes_or_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     held = worker.Worker(request(), [""])
     try:
