@@ -258,6 +258,14 @@ static bool isOfFloats(ReduceOp reduce) {
   });
 }
 
+/// The element that a producer of the group yields for what an access reads.
+static Value getProducedElement(const FusionSpace &space,
+                                const FusionSpace::Access &access) {
+  CascadeOp producer = space.getInstances()[access.producer].op;
+  unsigned number = cast<OpResult>(access.tensor).getResultNumber();
+  return producer.getBody().front().getTerminator()->getOperand(number);
+}
+
 /// Whether a value is a 16-bit float, extended, perhaps by another cascade of the group.
 bool CostBuilder::isNarrow(unsigned instance, Value v) const {
   if (auto extend = v.getDefiningOp<arith::ExtFOp>())
@@ -267,11 +275,7 @@ bool CostBuilder::isNarrow(unsigned instance, Value v) const {
   const FusionSpace::Access *access = space.findAccess(instance, v);
   if (!access || access->producer < 0)
     return false;
-  CascadeOp producer = space.getInstances()[access->producer].op;
-  unsigned number = cast<OpResult>(access->tensor).getResultNumber();
-  return isNarrow(
-      access->producer,
-      producer.getBody().front().getTerminator()->getOperand(number));
+  return isNarrow(access->producer, getProducedElement(space, *access));
 }
 
 /// The dims of a product's result that this factor alone has.
@@ -343,11 +347,7 @@ bool CostBuilder::isFromMemory(unsigned instance, Value v) const {
         return space.getVariablesOf({e}).size() > 1;
       }))
     return true;
-  CascadeOp producer = space.getInstances()[access->producer].op;
-  unsigned number = cast<OpResult>(access->tensor).getResultNumber();
-  return isFromMemory(
-      access->producer,
-      producer.getBody().front().getTerminator()->getOperand(number));
+  return isFromMemory(access->producer, getProducedElement(space, *access));
 }
 
 void CostBuilder::addProducts(unsigned number) {
