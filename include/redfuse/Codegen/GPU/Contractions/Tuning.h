@@ -75,9 +75,8 @@ inline constexpr BlockShape kBlockShapes[] = {
 inline constexpr BlockShape kShortShapes[] = {{2, 2, 32, 32, 1},
                                               {1, 4, 16, 32, 1}};
 /// More of what is copied of f32, of up to 32 filters: fewer products of zeros behind short
-/// sums. A transposed
-/// convolution of 15 into 24 channels, with 135 products a sum, took 1240 us on an H200, with
-/// two slabs a stage 1425 (eager PyTorch 1135).
+/// sums. A transposed convolution of 15 into 24 channels, with 135 products a sum, took 1240 us
+/// on an H200, with two slabs a stage 1425 (eager PyTorch 1135).
 inline constexpr BlockShape kCopiedShapes[] = {{1, 4, 32, 32, 1}};
 /// More of what is copied of f64: large ones that read less of the L2 cache, beside
 /// which no second block has room (measured: gpu-contractions.md, "Products of f64"),
