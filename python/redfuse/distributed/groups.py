@@ -215,7 +215,10 @@ class Group:
         )
 
     def run(self, start: Callable[[Any], Any], what: str) -> None:
-        """Starts a collective and waits for it. Raises RankError where it fails."""
+        """Starts a collective and waits for it. Raises RankError where it fails.
+
+        start: is given torch.distributed; what it returns is waited for, ``None`` where the current
+        stream waits already."""
         self._check_whole()
         try:
             work = start(torch_distributed())
@@ -223,6 +226,8 @@ class Group:
             self._broken(what, error)
         if work is not None:
             self._wait(work, what)
+        elif self.on_gpu:
+            self._watch(what)
 
     # ---- failures ----------------------------------------------------------------
 
@@ -392,16 +397,12 @@ class Awaited:
             raise self._error
 
 
-def _all_gather_in_turn(distributed: Any, everyone: Any, mine: Any, group: Any) -> Any:
+def _all_gather_in_turn(distributed: Any, everyone: Any, mine: Any, group: Any) -> None:
     """An all-gather on the current stream, between what is before and behind it there: on NCCL's
-    own stream it would wait for this one, and this one for it. The public function has the same,
-    but gives nothing back to look at."""
-    everyone, mine = everyone.view(-1), mine.view(-1)
-    options = distributed.distributed_c10d.AllgatherOptions()
-    if not hasattr(options, "asyncOp"):  # PyTorch 2.7 and before
-        return distributed.all_gather_into_tensor(everyone, mine, group=group, async_op=True)
-    options.asyncOp = False
-    return group._allgather_base(everyone, mine, options)
+    own stream it would wait for this one, and this one for it."""
+    # The name since PyTorch 2.12, and the one before.
+    gather = getattr(distributed, "all_gather_single", None) or distributed.all_gather_into_tensor
+    gather(everyone.view(-1), mine.view(-1), group=group)
 
 
 def _bytes(tensor: Any) -> Any:

@@ -7,6 +7,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from redfuse.distributed import groups
 from redfuse.distributed.watching import LOOK, Watch, raise_in
 from redfuse.errors import RankError
 
@@ -69,3 +70,17 @@ def test_a_thread_that_has_ended_is_told_on_stderr(capfd: pytest.CaptureFixture[
     assert ended.ident is not None
     raise_in(ended.ident, "rank 1 did not answer", [1])
     assert "rank 1 did not answer" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("work", [None, SimpleNamespace(wait=lambda: None)])
+def test_collectives_of_gpus_are_watched_whatever_they_give_back(
+    work: SimpleNamespace | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PyTorch gives back nothing for those of the current stream."""
+    monkeypatch.setattr(groups, "torch_distributed", lambda: None)
+    watched: list[str] = []
+    group = groups.Group.__new__(groups.Group)
+    group.on_gpu, group._failure = True, ""
+    monkeypatch.setattr(group, "_watch", watched.append)
+    group.run(lambda _: work, "states")
+    assert watched == ["states"]
