@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ..errors import ArgumentError, RankError, UnsupportedError
+from .streams import current_stream
 from .watching import LOOK, raise_in, watch
 
 # Bytes of a header. Messages are cut to fit.
@@ -134,12 +135,11 @@ class Group:
 
     # ---- collectives -------------------------------------------------------------
 
-    def all_gather(self, mine: Any, what: str) -> Any:
-        """``[size, *shape]`` of tensors of one shape and dtype."""
-        import torch
-
+    def all_gather(self, mine: Any, what: str, everyone: Any = None) -> Any:
+        """``[size, *shape]`` of tensors of one shape and dtype; in ``everyone`` if given."""
         flat = mine.contiguous()
-        everyone = torch.empty((self.size, *flat.shape), dtype=flat.dtype, device=flat.device)
+        if everyone is None:
+            everyone = flat.new_empty((self.size, *flat.shape))
         if self.size == 1:
             everyone[0].copy_(flat)
             return everyone
@@ -280,7 +280,7 @@ class Group:
         if torch.cuda.is_current_stream_capturing():
             return
         event = torch.cuda.Event()
-        event.record()
+        event.record(current_stream())
         until = time.monotonic() + max(self.timeout - GRACE - 2 * LOOK, self.timeout / 2)
         watch.add(event, until, lambda thread: self._late(what, thread))
 

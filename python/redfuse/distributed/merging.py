@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .groups import Group
+from .streams import current_stream
 
 State = tuple[Any, ...]
 Merge = Callable[[State, State], State]
@@ -47,6 +49,47 @@ def unpack(data: Any, like: Sequence[Any], number: int = 0) -> State:
         found.append(all_of_type.as_strided(one.shape, one.stride(), offset))
         begin += _padded(one.numel() * size)
     return tuple(found)
+
+
+class Room:
+    """Memory for states of which this rank's is gathered with all others': ``mine`` lies in
+    ``data``, and ``everyone[r]`` in ``received``."""
+
+    def __init__(self, like: Sequence[Any], ranks: int):
+        self.data = message(like)
+        self.mine = unpack(self.data, like)
+        self.received = self.data.new_empty((ranks, self.data.numel()))
+        flat = self.received.view(-1)
+        self.everyone = [unpack(flat, like, rank) for rank in range(ranks)]
+
+
+# What a thread has used on a stream for states like these: on the same stream the next call writes
+# it after the last one has read it. A short call waits for its host, which needs longer to make
+# this memory than to start the kernels.
+_rooms: dict[tuple[Any, ...], Room] = {}
+# Bytes of a message above which memory is not kept, and how many are.
+_MOST_KEPT, _ROOMS = 1 << 20, 64
+
+
+def room(like: Sequence[Any], ranks: int) -> Room:
+    """Memory for states like this, until this thread asks again on this stream."""
+    if like[0].device.type != "cuda" or nbytes(like) > _MOST_KEPT:
+        return Room(like, ranks)
+    import torch
+
+    # Memory of a graph is the graph's.
+    if torch.cuda.is_current_stream_capturing():
+        return Room(like, ranks)
+    key = (
+        ranks, threading.get_ident(), current_stream().cuda_stream, like[0].device,
+        *((one.dtype, one.shape) for one in like),
+    )  # fmt: skip
+    found = _rooms.get(key)
+    if found is None:
+        if len(_rooms) == _ROOMS:
+            _rooms.clear()
+        found = _rooms[key] = Room(like, ranks)
+    return found
 
 
 def gathered(group: Group, state: State, what: str) -> list[State]:

@@ -35,23 +35,21 @@ def _merged(call: Call, merge_by: str) -> State:
     nothing = call.start(())
     pieces = layout.pieces(group.rank)
     has = [length > 0 for length in layout.lengths]
-    # The last piece's state is made where the message is.
-    data = merging.message(nothing)
+    room = merging.room(nothing, group.size)
     mine = nothing
     for number, (begin, start, stop) in enumerate(pieces):
         chunk = call.cut(call.streamed, begin, stop - start)
-        out = merging.unpack(data, nothing) if number + 1 == len(pieces) else None
+        # The last piece's state is made where the message is.
+        out = room.mine if number + 1 == len(pieces) else None
         mine = call.update(mine, (), chunk, start, out)
     if group.size == 1 or not any(has):
         return mine
-    if not pieces:
-        data = merging.pack(nothing)
     if merge_by == "tree":
         return merging.by_messages(group, mine, has, call.merger(()))
-    gathered = group.all_gather(data, "the states of all ranks").view(-1)
-    everyone = [merging.unpack(gathered, nothing, rank) for rank in range(group.size)]
+    data = room.data if pieces else merging.pack(nothing)
+    group.all_gather(data, "the states of all ranks", room.received)
     found: Sequence[State | None] = [
-        state if seen else None for state, seen in zip(everyone, has, strict=True)
+        state if seen else None for state, seen in zip(room.everyone, has, strict=True)
     ]
     return merging.folded(found, call.merger(())) or nothing
 

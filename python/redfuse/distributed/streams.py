@@ -59,6 +59,13 @@ class Lane:
         torch.cuda.current_stream().wait_stream(self._stream)
 
 
+def current_stream() -> Any:
+    """PyTorch's, asked for in a way that takes a few us less: a short call waits for its host."""
+    import torch
+
+    return torch.cuda.current_stream(torch.cuda.current_device())
+
+
 def _stream_of_device() -> Any:
     import torch
 

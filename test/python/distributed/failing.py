@@ -29,11 +29,11 @@ def call_of(mesh: Any, text: str, axes: list[int | None], shards: list[np.ndarra
     if act in ("die in", "raise in"):
         whole = Group.all_gather
 
-        def broken(self: Group, mine: Any, what: str) -> Any:
+        def broken(self: Group, mine: Any, what: str, everyone: Any = None) -> Any:
             if act == "raise in":
                 raise ValueError("no disk")
             os.kill(os.getpid(), signal.SIGKILL)
-            return whole(self, mine, what)
+            return whole(self, mine, what, everyone)
 
         Group.all_gather = broken  # type: ignore[method-assign]
     start = time.monotonic()
