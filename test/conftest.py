@@ -23,6 +23,8 @@ CORPUS = ROOT / "test" / "e2e" / "corpus"
 
 # Set by `tools/dev test --all`.
 ALL = bool(os.environ.get("REDFUSE_TEST_ALL"))
+# Set by `tools/dev ci`: one of so many of the tests in test/pytorch.
+OF_TORCH = int(os.environ.get("REDFUSE_TEST_TORCH", "1"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,6 +52,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if ALL or mark is None or is_sampled(seen[key], mark.args[0]):
             kept.append(item)
         seen[key] += 1
+    of_torch = [item for item in kept if item.path.parent == ROOT / "test" / "pytorch"]
+    left_out = {item for i, item in enumerate(of_torch) if not is_sampled(i, OF_TORCH)}
+    kept = [item for item in kept if item not in left_out]
     if len(kept) < len(items):
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept

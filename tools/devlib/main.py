@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import checks, docs, gpu, passes, same, sanitize
 from .build import build
-from .setup import Venv, ensure_supported_python, install_extra, setup
+from .setup import Venv, ensure_supported_python, install_cpu_torch, install_extra, setup
 from .shell import BUILD, ROOT, DevError, alone, call, say
 from .wheel import wheel
 
@@ -72,6 +72,10 @@ def command_bench(arguments: list[str]) -> int:
     os.execv(redfuse, [redfuse, "bench", *arguments])
 
 
+# Tests that need PyTorch.
+TORCH_FOLDERS = ("python/distributed", "operators", "pytorch")
+
+
 def absolute(arguments: list[str]) -> list[str]:
     """Arguments that name files from here, as the tests run in the repository's root."""
     return [str(Path(a).absolute()) if Path(a).exists() else a for a in arguments]
@@ -99,6 +103,17 @@ def available_workers() -> int:
     return min(8, len(os.sched_getaffinity(0)))
 
 
+def run_torch_sample(venv: Venv) -> int:
+    """What of the tests with PyTorch is in CI: programs over several processes, a sample of its
+    operations, and one of three of the others."""
+    if not install_cpu_torch(venv):
+        say("no PyTorch for CPUs among pip's indexes: its tests are left out (test --torch)")
+        return 0
+    os.environ["REDFUSE_TEST_TORCH"] = "3"
+    folders = [str(ROOT / "test" / name) for name in TORCH_FOLDERS]
+    return run_pytest(venv, folders, workers=available_workers())
+
+
 def run_rocm(venv: Venv, arguments: list[str]) -> int:
     install_extra(venv, "rocm")
     tests = arguments or [
@@ -122,8 +137,7 @@ def command_test(arguments: list[str]) -> int:
     if kind == "--torch":
         install_extra(venv, "torch")
         install_extra(venv, "models")
-        folders = ("pytorch", "operators", "python/distributed")
-        return run_pytest(venv, rest or [str(ROOT / "test" / name) for name in folders])
+        return run_pytest(venv, rest or [str(ROOT / "test" / name) for name in TORCH_FOLDERS])
     if kind == "--rocm":
         return run_rocm(venv, rest)
     if kind == "--sanitize":
@@ -299,6 +313,7 @@ def command_ci(arguments: list[str]) -> int:
             "docs": lambda: docs.docs(venv, check=True),
             "lit": lambda: run_lit(venv, []),
             "pytest": lambda: run_pytest(venv, [], workers=available_workers()),
+            "torch": lambda: run_torch_sample(venv),
         }
     )
 

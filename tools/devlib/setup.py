@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from functools import cached_property
 from pathlib import Path
 
@@ -195,11 +196,36 @@ def _version_of(venv: Venv) -> tuple[int, int] | None:
     return (int(parts[0]), int(parts[1])) if len(parts) == 2 else None
 
 
+# PyTorch for tests in CI: without what GPUs need, a tenth of what PyPI's own build brings.
+CPU_TORCH = "torch==2.13.0+cpu"
+
+
+def install_cpu_torch(venv: Venv) -> bool:
+    """Adds PyTorch and transformers for tests; whether pip's indexes have a PyTorch for CPUs."""
+    if venv.owned and "torch" not in _extras(venv):
+        with tempfile.TemporaryDirectory() as folder:
+            pip = [venv.python, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder]
+            if subprocess.run([*pip, CPU_TORCH], capture_output=True).returncode:
+                return False
+            wheels = [str(path) for path in Path(folder).iterdir()]
+            venv.install("installing PyTorch for CPUs", wheels, "torch.log")
+        _add_extra(venv, "torch")
+    install_extra(venv, "models")
+    return True
+
+
 def install_extra(venv: Venv, extra: str) -> None:
     """Adds an extra of pyproject.toml to the venv, once."""
-    stamp = venv.read_stamp()
-    extras = list(stamp.get("extras", []))  # type: ignore[call-overload]
-    if extra in extras or not venv.owned:
+    if not venv.owned or extra in _extras(venv):
         return
     venv.install(f"installing the {extra} extra", venv.requirements(extra), f"install-{extra}.log")
-    venv.stamp.write_text(json.dumps({**stamp, "extras": [*extras, extra]}))
+    _add_extra(venv, extra)
+
+
+def _extras(venv: Venv) -> list[str]:
+    return list(venv.read_stamp().get("extras", []))  # type: ignore[call-overload]
+
+
+def _add_extra(venv: Venv, extra: str) -> None:
+    stamp = {**venv.read_stamp(), "extras": [*_extras(venv), extra]}
+    venv.stamp.write_text(json.dumps(stamp))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cases import call, check
 from ranks import Ranks
 from redfuse.bench import programs
 from redfuse.distributed.layout import Layout
+from sharded_calls import call, check
 from test_programs import cuts, normal
 
 WORLDS = (2, 3, 4, 8)

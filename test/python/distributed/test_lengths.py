@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cases import check
 from length_programs import documents, packed, padded
 from ranks import Ranks
+from sharded_calls import check
 from test_programs import cuts, normal
 
 WORLDS = (2, 3, 4, 8)

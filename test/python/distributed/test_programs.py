@@ -8,9 +8,9 @@ import losses
 import numpy as np
 import pytest
 import redfuse
-from cases import check, over_grid
 from ranks import Ranks
 from redfuse.bench import programs
+from sharded_calls import check, over_grid
 from state_programs import ARGMAX, CASES, OPEN_VARIANCE, logsumexp, on_a_wide_machine
 
 WORLDS = (2, 3, 4, 8)
