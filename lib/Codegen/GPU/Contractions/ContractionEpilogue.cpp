@@ -25,7 +25,7 @@ int64_t ContractionEpilogue::sumPitch() const {
 }
 
 bool ContractionEpilogue::isForWarps(ArrayRef<Value> sums) const {
-  return order.width == 1 && sums.front().getType().isF32() &&
+  return order.width <= 2 && sums.front().getType().isF32() &&
          llvm::isPowerOf2_64(uint64_t(tiling.tileRows())) &&
          llvm::isPowerOf2_64(uint64_t(tiling.tileColumns())) &&
          4 * tiling.tileRows() * sumPitch() <= tiling.roomForSums();
