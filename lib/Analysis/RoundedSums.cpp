@@ -5,6 +5,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace redfuse;
 
@@ -36,4 +38,13 @@ bool redfuse::isRoundedBehind(ReduceOp sum) {
         open.insert(user->getResult(0));
     }
   return true;
+}
+
+bool redfuse::fitsI32(ReduceOp sum, ValueRange factors, double products) {
+  if (sum.getOperand(0).getType().isInteger(32))
+    return true;
+  double most = products;
+  for (Value factor : factors)
+    most *= factor.getDefiningOp<arith::SIToFPOp>() ? 128 : 255;
+  return most <= double(std::numeric_limits<int32_t>::max());
 }

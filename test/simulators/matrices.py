@@ -15,6 +15,8 @@ from .program import Instruction, width
 if TYPE_CHECKING:
     from .threads import Threads
 
+INTEGERS = {"s8": np.int8, "u8": np.uint8}
+
 
 def multiply(t: Threads, i: Instruction, mask: np.ndarray) -> None:
     """mma.sync, by the fragments of the PTX ISA; f32 sums are rounded once an instruction."""
@@ -146,16 +148,18 @@ def product(t: Threads, i: Instruction, first: int) -> None:
     shape = next(w for w in i.words if w.startswith("m64"))
     columns = int(re.match(r"m64n(\d+)k(?:8|16|32)$", shape)[1])
     kinds = i.words[-2:]
-    size = 4 if i.kind == "tf32" else 1 if i.kind in SMALL else 2
+    size = 4 if i.kind == "tf32" else 1 if i.kind in SMALL or i.kind in INTEGERS else 2
+    # Sums of integers are exact, modulo 2**32, and have no signs of factors behind them.
+    sum_kind, sum_type = ("s32", np.int64) if i.kind in INTEGERS else ("f32", np.float64)
     group = slice(first, first + 128)
     mask = np.zeros(t.count, bool)
     mask[group] = True
 
-    def floats(bits: np.ndarray, kind: str) -> np.ndarray:
+    def numbers(bits: np.ndarray, kind: str) -> np.ndarray:
         if size == 4:  # what TF32 has of them
             return (bits & 0xFFFFE000).astype(np.uint32).view(np.float32)
         if size == 1:
-            return bits.view(SMALL[kind]).astype(np.float32)
+            return bits.view({**SMALL, **INTEGERS}[kind])
         return widen(bits) if kind == "bf16" else bits.view(np.float16).astype(np.float32)
 
     outs = i.names(0)
@@ -174,20 +178,19 @@ def product(t: Threads, i: Instruction, first: int) -> None:
     else:
         a = operand(t, i, i.operands[1], 64, scales.pop(0) == 0, first, size)
     b = operand(t, i, i.operands[2], columns, scales[0] == 0, first, size)
-    left, right = (
-        floats(v, kind).astype(np.float64) for v, kind in zip((a, b), kinds, strict=True)
-    )
+    left, right = (numbers(v, kind).astype(sum_type) for v, kind in zip((a, b), kinds, strict=True))
     r = np.arange(len(outs))[:, None]
     at = (row + r // 2 % 2 * 8, r // 4 * 8 + lane % 4 * 2 + r % 2)
-    before = np.zeros((64, columns))
+    before = np.zeros((64, columns), sum_type)
     if keep.any():
-        sums = np.stack([t.read(register, "f32", mask)[group] for register in outs])
+        sums = np.stack([t.read(register, sum_kind, mask)[group] for register in outs])
         before[at] = np.where(keep, sums, 0)
-    value = (few_digits(before, left, right) if size == 1 else before + left @ right.T)[at]
-    for register, values in zip(outs, value.astype(np.float32), strict=True):
-        full = np.zeros(t.count, np.float32)
+    value = (few_digits(before, left, right) if i.kind in SMALL else before + left @ right.T)[at]
+    made = value.astype(np.int32 if i.kind in INTEGERS else np.float32)
+    for register, values in zip(outs, made, strict=True):
+        full = np.zeros(t.count, made.dtype)
         full[group] = values
-        t.write(register, full, mask, "f32")
+        t.write(register, full, mask, sum_kind)
 
 
 HANDLERS = {

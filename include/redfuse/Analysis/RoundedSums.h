@@ -12,6 +12,10 @@ namespace redfuse {
 /// add with fewer digits than f32 has, as it does floats of 8 bits.
 bool isRoundedBehind(ReduceOp sum);
 
+/// Whether a sum of so many products of factors that are integers of 8 bits, widened or made
+/// floats, is the same in i32: sums of i32 are, and those of floats where none is longer.
+bool fitsI32(ReduceOp sum, mlir::ValueRange factors, double products);
+
 } // namespace redfuse
 
 #endif // REDFUSE_ANALYSIS_ROUNDEDSUMS_H

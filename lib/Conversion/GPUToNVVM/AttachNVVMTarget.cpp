@@ -19,30 +19,35 @@ using namespace redfuse;
 static constexpr StringLiteral kDataLayout =
     "e-i64:64-i128:128-v16:16-v32:32-n16:32:64";
 
-/// The first PTX version with products of 8-bit floats (CUDA 12.4).
-static constexpr unsigned kFloat8Ptx = 84;
+/// The first PTX version with products of 8-bit floats, and of integers of which some have
+/// signs (CUDA 12.4).
+static constexpr unsigned kBytesPtx = 84;
 
-/// Whether anything in a module is of 8-bit floats.
-static bool hasFloat8(gpu::GPUModuleOp module) {
-  auto isFloat8 = [](Type type) {
+/// Whether anything in a module is of 8-bit floats, or of integers as units of warpgroups
+/// multiply them: signed or not.
+static bool hasBytes(gpu::GPUModuleOp module) {
+  auto isOfBytes = [](Type type) {
     return type
-        .walk([](FloatType part) {
-          return part.getWidth() == 8 ? WalkResult::interrupt()
-                                      : WalkResult::advance();
+        .walk([](Type part) {
+          bool isByte =
+              part.isInteger(8)
+                  ? !part.isSignlessInteger()
+                  : isa<FloatType>(part) && part.getIntOrFloatBitWidth() == 8;
+          return isByte ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();
   };
-  auto isOfFloat8 = [&](Operation *op) {
-    if (llvm::any_of(op->getOperandTypes(), isFloat8) ||
-        llvm::any_of(op->getResultTypes(), isFloat8) ||
+  auto hasBytesOf = [&](Operation *op) {
+    if (llvm::any_of(op->getOperandTypes(), isOfBytes) ||
+        llvm::any_of(op->getResultTypes(), isOfBytes) ||
         llvm::any_of(op->getAttrs(), [&](NamedAttribute named) {
           auto type = dyn_cast<TypeAttr>(named.getValue());
-          return type && isFloat8(type.getValue());
+          return type && isOfBytes(type.getValue());
         }))
       return WalkResult::interrupt();
     return WalkResult::advance();
   };
-  return module->walk(isOfFloat8).wasInterrupted();
+  return module->walk(hasBytesOf).wasInterrupted();
 }
 
 namespace {
@@ -56,8 +61,8 @@ struct AttachNVVMTarget
     if (failed(chip))
       return signalPassFailure();
     unsigned ptx = (*chip)->ptx;
-    if ((*chip)->has(Float8Products) && hasFloat8(module))
-      ptx = std::max(ptx, kFloat8Ptx);
+    if ((*chip)->has(Float8Products) && hasBytes(module))
+      ptx = std::max(ptx, kBytesPtx);
     unsigned most = level;
     if (auto limit = dyn_cast_if_present<IntegerAttr>(
             module->removeAttr(kMostOptLevelAttr)))

@@ -159,9 +159,14 @@ StringRef kindOf(Type element) {
   return element.isF32()                ? "tf32"
          : element.isF16()              ? "f16"
          : element.isBF16()             ? "bf16"
+         : element.isSignedInteger()    ? "s8"
+         : element.isUnsignedInteger()  ? "u8"
          : isa<Float8E5M2Type>(element) ? "e5m2"
                                         : "e4m3";
 }
+
+/// The kind of register of a sum, in a constraint.
+std::string registerOf(Type sum) { return sum.isF32() ? "f" : "r"; }
 
 struct LowerMultiply : OpConversionPattern<MultiplyOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -194,6 +199,8 @@ struct LowerMultiply : OpConversionPattern<MultiplyOp> {
     Type element = op.getRight().getType().getElement();
     StringRef rightKind = kindOf(element),
               leftKind = shared ? kindOf(shared.getElement()) : rightKind;
+    Type sum = op.getType().getElement();
+    bool ofIntegers = sum.isInteger();
     // Of other types no operand is transposed.
     bool canBeByRows = element.getIntOrFloatBitWidth() == 16;
     int64_t stepSums = 32 * 8 / element.getIntOrFloatBitWidth();
@@ -210,11 +217,13 @@ struct LowerMultiply : OpConversionPattern<MultiplyOp> {
       std::string db = at(right, last, "db");
       std::string da =
           shared ? at(left, first, "da") : registerList(first + 4 * k, 4);
-      text +=
-          llvm::formatv("wgmma.mma_async.sync.aligned.m64n{0}k{1}.f32.{2}.{3} ",
-                        columns, stepSums, leftKind, rightKind);
+      text += llvm::formatv(
+          "wgmma.mma_async.sync.aligned.m64n{0}k{1}.{2}.{3}.{4} ", columns,
+          stepSums, ofIntegers ? "s32" : "f32", leftKind, rightKind);
       text += registerList(0, n) + ", " + da + ", " + db + ", " +
-              (k == 0 && accumulators.empty() ? "q" : "p") + ", 1, 1";
+              (k == 0 && accumulators.empty() ? "q" : "p");
+      if (!ofIntegers)
+        text += ", 1, 1";
       if (shared && canBeByRows)
         text += left.isByRows ? ", 1" : ", 0";
       if (canBeByRows)
@@ -225,14 +234,15 @@ struct LowerMultiply : OpConversionPattern<MultiplyOp> {
     // Without accumulators the results are written before the last operand is
     // read.
     std::string constraints = joinConstraints(
-        {repeatConstraint(accumulators.empty() ? "=&f" : "=f", n),
+        {repeatConstraint((accumulators.empty() ? "=&" : "=") + registerOf(sum),
+                          n),
          tieConstraints(accumulators.size()),
          repeatConstraint(shared ? "l" : "r", a.size()), "l"});
     SmallVector<Value> operands(accumulators);
     llvm::append_range(operands, a);
     operands.push_back(c);
-    SmallVector<Value> sums = emitPtx(b, loc, text, constraints, operands,
-                                      SmallVector<Type>(n, b.getF32Type()));
+    SmallVector<Value> sums =
+        emitPtx(b, loc, text, constraints, operands, SmallVector<Type>(n, sum));
     b.replaceOpWithMultiple(op, ArrayRef{ValueRange(sums)});
     return success();
   }
@@ -249,9 +259,12 @@ struct LowerWaitProducts : OpConversionPattern<WaitProductsOp> {
       llvm::append_range(values, part);
     for (ValueRange part : adaptor.getAlive())
       llvm::append_range(alive, part);
-    std::string constraints = joinConstraints(
-        {repeatConstraint("=f", values.size()), tieConstraints(values.size()),
-         repeatConstraint("r", alive.size())});
+    SmallVector<std::string> each;
+    for (Value v : values)
+      each.push_back("=" + registerOf(v.getType()));
+    std::string constraints =
+        joinConstraints({llvm::join(each, ","), tieConstraints(values.size()),
+                         repeatConstraint("r", alive.size())});
     SmallVector<Type> types = llvm::to_vector(ValueRange(values).getTypes());
     llvm::append_range(values, alive);
     b.replaceOp(op, emitPtx(b, op.getLoc(),

@@ -51,7 +51,7 @@ class RegisterTypes : public TypeConverter {
 public:
   explicit RegisterTypes(MLIRContext *context) {
     Builder b(context);
-    Type i32 = b.getI32Type(), f32 = b.getF32Type();
+    Type i32 = b.getI32Type();
     addConversion([](Type type) { return type; });
     addConversion([i32](tile::BarrierType) -> Type { return i32; });
     addConversion([i32](tile::SharedType) -> Type { return i32; });
@@ -59,11 +59,10 @@ public:
       into.append(2, i32);
       return success();
     });
-    addConversion(
-        [f32](tile::AccumulatorsType type, SmallVectorImpl<Type> &into) {
-          into.append(type.getSize(), f32);
-          return success();
-        });
+    addConversion([](tile::AccumulatorsType type, SmallVectorImpl<Type> &into) {
+      into.append(type.getSize(), type.getElement());
+      return success();
+    });
     addConversion([i32](tile::OperandType type, SmallVectorImpl<Type> &into) {
       into.append(type.getSize(), i32);
       return success();

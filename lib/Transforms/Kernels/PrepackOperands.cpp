@@ -120,7 +120,8 @@ bool Product::findProduct() {
   sets = std::move(*found);
   if (!isMatrixProduct(reduce, *sets,
                        [&](unsigned d) { return double(extents[d]); }) ||
-      !isa<FloatType>(reduce.getOperand(0).getType()))
+      (!isa<FloatType>(reduce.getOperand(0).getType()) &&
+       !reduce.getOperand(0).getType().isInteger(32)))
     return false;
   SmallBitVector summed = toDimSet(reduce.getOver(), extents.size());
   taps.resize(extents.size());
@@ -383,7 +384,8 @@ Product::findVectors(ArrayRef<ConvertedFactor> factors, unsigned sum,
 /// a float of 8 bits, or an integer of as many; null if there is none.
 static Value findByte(Value factor) {
   Operation *def = factor.getDefiningOp();
-  if (!isa_and_nonnull<arith::ExtFOp, arith::SIToFPOp, arith::UIToFPOp>(def))
+  if (!isa_and_nonnull<arith::ExtFOp, arith::SIToFPOp, arith::UIToFPOp,
+                       arith::ExtSIOp, arith::ExtUIOp>(def))
     return {};
   Value v = def->getOperand(0);
   Type type = v.getType();
@@ -392,21 +394,27 @@ static Value findByte(Value factor) {
              : Value();
 }
 
-/// Copies of floats of 8 bits that are computed, or do not lie along the sum, where the unit
-/// of warpgroups may multiply these: none of what does.
+/// Copies of what is 8 bits and computed, or does not lie along the sum, where the unit of
+/// warpgroups may multiply these: none of what does.
 std::optional<SmallVector<Operand>> Product::findBytes(ValueRange factors) {
-  if (!chip.has(Wgmma) || taps.any() || reduce.getOver().size() != 1 ||
-      !isRoundedBehind(reduce))
+  if (!chip.has(Wgmma) || taps.any() || reduce.getOver().size() != 1)
     return std::nullopt;
   unsigned sum = unsigned(reduce.getOver()[0]);
-  if (extents[sum] % 16 != 0)
+  auto isInteger = [](Value factor) {
+    Value v = findByte(factor);
+    return v && v.getType().isInteger(8);
+  };
+  bool areIntegers = llvm::all_of(factors, isInteger);
+  if (extents[sum] % 16 != 0 ||
+      !(areIntegers ? fitsI32(reduce, factors, double(extents[sum]))
+                    : isRoundedBehind(reduce)))
     return std::nullopt;
   SmallVector<Operand> operands;
   double seconds = 0;
   for (Value factor : factors) {
     Value v = findByte(factor);
     bool isComputed = false;
-    if (!v || !isa<FloatType>(v.getType()) || !isOnItsWay(v, isComputed))
+    if (!v || isInteger(factor) != areIntegers || !isOnItsWay(v, isComputed))
       return std::nullopt;
     auto argument = dyn_cast<BlockArgument>(v);
     if (argument && !isComputed &&

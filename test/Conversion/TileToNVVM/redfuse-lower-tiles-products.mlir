@@ -64,6 +64,23 @@ func.func @bytes(%a: i32, %b: i32) -> f32 {
   return %e#0 : f32
 }
 
+// Of integers sums are of i32, added to those before, and factors have no signs of their own.
+
+// CHECK-LABEL: func @integers(
+// CHECK: wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.s8 {$0, $1, $2, $3}, $8, $9, p;
+// CHECK-SAME: wgmma.commit_group.sync.aligned;
+// CHECK-SAME: "=r,=r,=r,=r,0,1,2,3,l,l,
+// CHECK: wgmma.wait_group.sync.aligned 0;
+// CHECK-SAME: "=r,=r,=r,=r,0,1,2,3,~
+func.func @integers(%a: i32, %b: i32, %x: i32) -> i32 {
+  %left = tile.view at %a : !tile.shared<64x128xui8>
+  %right = tile.view at %b : !tile.shared<8x128xsi8>
+  %c = tile.accumulators %x, %x, %x, %x : !tile.accumulators<64x8xi32>
+  %s = tile.multiply %left, %right over 32 plus %c : !tile.shared<64x128xui8>, !tile.shared<8x128xsi8> plus !tile.accumulators<64x8xi32> -> !tile.accumulators<64x8xi32>
+  %e:4 = tile.wait_products 0 of %s : !tile.accumulators<64x8xi32>
+  return %e#0 : i32
+}
+
 // From elements, the left operand in registers: accumulators are tied, elements are
 // packed two a register; the operand stays alive until the wait.
 

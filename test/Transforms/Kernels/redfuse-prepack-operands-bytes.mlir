@@ -93,3 +93,38 @@ func.func @exponential(%x: tensor<4096x4096xf8E4M3FN>, %y: tensor<4096x4096xf8E4
   } -> tensor<4096x4096xbf16>
   return %r : tensor<4096x4096xbf16>
 }
+
+// Sums of integers are exact, whatever follows them: what does not lie along the sum is copied.
+// CHECK-LABEL: func.func @integers
+// CHECK: redfuse.cascade {{.*}} outs(%{{.*}} : tensor<4096x4096xi8>)
+// CHECK: redfuse.cascade
+// CHECK: redfuse.reduce add {{.*}} : i32
+// CHECK-NOT: redfuse.cascade
+func.func @integers(%x: tensor<4096x4096xi8>, %y: tensor<4096x4096xi8>, %e: tensor<4096x4096xi32>) -> tensor<4096x4096xi32> {
+  %r = redfuse.cascade {indexing_maps = [#ik, #kj, #ij]} ins(%x, %y : tensor<4096x4096xi8>, tensor<4096x4096xi8>) outs(%e : tensor<4096x4096xi32>) {
+  ^bb0(%a: i8, %b: i8):
+    %v = arith.extsi %a : i8 to i32
+    %w = arith.extsi %b : i8 to i32
+    %p = arith.muli %v, %w : i32
+    %s = redfuse.reduce add %p over [2] into [0, 1] : i32
+    redfuse.yield %s : i32
+  } -> tensor<4096x4096xi32>
+  return %r : tensor<4096x4096xi32>
+}
+
+// Those of floats, too, as long as none is longer than i32: nothing is copied.
+// CHECK-LABEL: func.func @floats_of_integers
+// CHECK-COUNT-1: redfuse.cascade
+// CHECK: redfuse.reduce add {{.*}} : f32
+// CHECK-NOT: redfuse.cascade
+func.func @floats_of_integers(%x: tensor<4096x4096xi8>, %y: tensor<4096x4096xi8>, %e: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %r = redfuse.cascade {indexing_maps = [#ik, #jk, #ij]} ins(%x, %y : tensor<4096x4096xi8>, tensor<4096x4096xi8>) outs(%e : tensor<4096x4096xf32>) {
+  ^bb0(%a: i8, %b: i8):
+    %v = arith.sitofp %a : i8 to f32
+    %w = arith.uitofp %b : i8 to f32
+    %p = arith.mulf %v, %w : f32
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<4096x4096xf32>
+  return %r : tensor<4096x4096xf32>
+}

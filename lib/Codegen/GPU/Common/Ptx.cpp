@@ -141,8 +141,10 @@ SmallVector<Value> Ptx::loadPair(Value address, int64_t offset, bool isOwn) {
 
 Value Ptx::multiply(int64_t columns, int64_t sum, Value accumulators,
                     Factor left, Factor right, int64_t rows) {
-  auto type = tile::AccumulatorsType::get(b.getContext(), rows, columns,
-                                          b.getF32Type());
+  auto tile = cast<tile::SharedType>(right.value.getType());
+  Type sums = isa<IntegerType>(tile.getElement()) ? Type(b.getI32Type())
+                                                  : b.getF32Type();
+  auto type = tile::AccumulatorsType::get(b.getContext(), rows, columns, sums);
   return tile::MultiplyOp::create(b, loc, type, left.value, left.part,
                                   left.isByRows, right.value, right.isByRows,
                                   sum, accumulators);
@@ -151,7 +153,7 @@ Value Ptx::multiply(int64_t columns, int64_t sum, Value accumulators,
 Value Ptx::accumulate(ValueRange elements, int64_t rows) {
   auto type = tile::AccumulatorsType::get(b.getContext(), rows,
                                           int64_t(elements.size()) * 128 / rows,
-                                          b.getF32Type());
+                                          elements.front().getType());
   return tile::AccumulatorsOp::create(b, loc, type, elements);
 }
 

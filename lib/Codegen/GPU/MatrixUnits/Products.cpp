@@ -31,7 +31,8 @@ Fragment Products::asFragment(unsigned product, ValueRange elements) {
   fragment.rows = place.layout.rows;
   fragment.values.assign(elements.begin(), elements.end());
   if (plan.hasLowerRowsOnly(space)) {
-    Value none = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+    Value none = arith::ConstantOp::create(
+        b, loc, b.getZeroAttr(fragment.values.front().getType()));
     for (auto [i, v] : llvm::enumerate(fragment.values))
       if (fragment.rowOf(i) == 1)
         v = none;
@@ -129,6 +130,12 @@ SmallVector<Value> Products::multiplyTiled(unsigned i, PipelineState &ring,
   ring = {state[2], state[3]};
   SmallVector<Value> result = ptx.waitProducts(0, state[0]);
   pipeline.consumerRelease(state[1]);
+  // Sums of floats that are integers are made exactly, and rounded once.
+  ReduceOp reduce = product.reduce;
+  Type type = reduce.getOperand(0).getType();
+  if (plan.isOfIntegers && isa<FloatType>(type))
+    for (Value &v : result)
+      v = arith::SIToFPOp::create(b, loc, type, v);
   return result;
 }
 

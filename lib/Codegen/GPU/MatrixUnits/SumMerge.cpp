@@ -4,6 +4,13 @@
 using namespace mlir;
 using namespace redfuse;
 
+/// The bits of a word as another type of 32 bits.
+Value SumMerge::asWordOf(Type type, Value word) {
+  if (word.getType() == type)
+    return word;
+  return arith::BitcastOp::create(b, loc, type, word);
+}
+
 void SumMerge::store() {
   // All are done with the ring.
   ptx.synchronize(1, 128 * plan.consumers);
@@ -15,10 +22,12 @@ void SumMerge::store() {
     int64_t stride = sums.stride(p);
     Value at = ptx.add(ptx.add(storage.getTiles(), ptx.mul(row, stride)),
                        ptx.mul(t, 8));
+    // Words travel as floats, whatever they are.
     for (size_t i = 0; i < sum.values.size(); i += 2)
       ptx.storePair(
           at, sums.offset(p) + sum.rowOf(i) * 8 * stride + int64_t(i) / 4 * 32,
-          sum.values[i], sum.values[i + 1]);
+          asWordOf(b.getF32Type(), sum.values[i]),
+          asWordOf(b.getF32Type(), sum.values[i + 1]));
   }
 }
 
@@ -50,10 +59,16 @@ void SumMerge::merge() {
         llvm::append_range(parts[s], ptx.loadPair(there[s], offset));
     }
     // Always in the same order.
+    ReduceOp reduce = product.reduce;
+    Type type = reduce.getOperand(0).getType();
+    for (SmallVector<Value> &part : parts)
+      for (Value &v : part)
+        v = asWordOf(type, v);
     sum.values = parts[0];
     for (ArrayRef<Value> part : ArrayRef(parts).drop_front())
       for (auto [x, y] : llvm::zip_equal(sum.values, part))
-        x = arith::AddFOp::create(b, loc, x, y);
+        x = type.isF32() ? Value(arith::AddFOp::create(b, loc, x, y))
+                         : Value(arith::AddIOp::create(b, loc, x, y));
     llvm::append_range(read, sum.values);
     emitter.values[product.reduce.getResult(0)] = sum;
   }

@@ -27,6 +27,8 @@ public:
   void merge();
 
 private:
+  mlir::Value asWordOf(mlir::Type type, mlir::Value word);
+
   SharedStorage &storage;
   TilePlacement &placement;
   Epilogue &epilogue;

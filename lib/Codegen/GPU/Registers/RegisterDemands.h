@@ -101,7 +101,7 @@ private:
         hints(hintsOf(space.schedule)), capacity(space.numDims),
         together(space.numDims, llvm::SmallBitVector(space.numDims)),
         streamed(space.numDims), reduced(space.numDims), scanned(space.numDims),
-        scannedInParts(space.numDims), taps(space.numDims) {}
+        taps(space.numDims), scannedInParts(space.numDims) {}
 
   // Each returns why registers cannot hold what the programs do; empty: they can.
   std::string findCapacities();

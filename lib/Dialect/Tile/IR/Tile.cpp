@@ -125,8 +125,8 @@ AccumulatorsType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (columns < 8 || columns > 256 || columns % 8 != 0)
     return emitError() << "columns must be a multiple of 8 up to 256, got "
                        << columns;
-  if (!element.isF32())
-    return emitError() << "elements must be f32, got " << element;
+  if (!element.isF32() && !element.isInteger(32))
+    return emitError() << "elements must be f32 or i32, got " << element;
   return success();
 }
 

@@ -367,13 +367,6 @@ LogicalResult MmaOp::verify() {
 // Products of a warpgroup
 //===----------------------------------------------------------------------===//
 
-LogicalResult AccumulatorsOp::verify() {
-  if (int64_t(getValues().size()) != getType().getSize())
-    return emitOpError() << "a thread has " << getType().getSize()
-                         << " elements of it, got " << getValues().size();
-  return success();
-}
-
 LogicalResult PackOp::verify() {
   if (int64_t(getValues().size()) != 2 * getType().getSize())
     return emitOpError() << "a thread has " << 2 * getType().getSize()
@@ -414,14 +407,22 @@ LogicalResult MultiplyOp::verify() {
   SharedType right = getRight().getType();
   int64_t sum = getSum();
   Type element = right.getElement();
-  auto isByte = [](Type type) {
-    return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+  auto isInteger = [](Type type) {
+    return type.isSignedInteger(8) || type.isUnsignedInteger(8);
+  };
+  auto isByte = [&](Type type) {
+    return isa<Float8E4M3FNType, Float8E5M2Type>(type) || isInteger(type);
   };
   if (!element.isBF16() && !element.isF16() && !element.isF32() &&
       !isByte(element))
     return emitOpError()
-           << "elements must be bf16, f16, f32, f8E4M3FN or f8E5M2, got "
+           << "elements must be bf16, f16, f32, f8E4M3FN, f8E5M2, si8 or ui8, "
+              "got "
            << element;
+  if (isInteger(element) != result.getElement().isInteger(32))
+    return emitOpError() << "sums of " << element << " are of "
+                         << (isInteger(element) ? "i32" : "f32") << ", got "
+                         << result.getElement();
   // An instruction has 32 bytes of the sum.
   int64_t step = 32 * 8 / element.getIntOrFloatBitWidth();
   if (sum < step || sum % step != 0)
@@ -452,7 +453,8 @@ LogicalResult MultiplyOp::verify() {
     return failure();
   if (auto left = dyn_cast<SharedType>(getLeft().getType())) {
     if (left.getElement() != element &&
-        !(isByte(left.getElement()) && isByte(element)))
+        !(isByte(left.getElement()) && isByte(element) &&
+          isInteger(left.getElement()) == isInteger(element)))
       return emitOpError() << "operands are of " << left.getElement()
                            << " and of " << element;
     if (failed(verifyTile(left, getLeftRows(), result.getRows(), "left")))
@@ -479,13 +481,14 @@ LogicalResult MultiplyOp::verify() {
 }
 
 LogicalResult WaitProductsOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location>, ValueRange operands,
+    MLIRContext *, std::optional<Location>, ValueRange operands,
     DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
     SmallVectorImpl<Type> &types) {
   Adaptor adaptor(operands, attributes, properties, regions);
-  for (Value v : adaptor.getAccumulators())
-    types.append(cast<AccumulatorsType>(v.getType()).getSize(),
-                 Float32Type::get(context));
+  for (Value v : adaptor.getAccumulators()) {
+    auto type = cast<AccumulatorsType>(v.getType());
+    types.append(type.getSize(), type.getElement());
+  }
   return success();
 }
 

@@ -45,7 +45,7 @@ func.func private @columns(!tile.accumulators<64x264xf32>)
 
 // -----
 
-// expected-error@+1 {{elements must be f32, got 'f16'}}
+// expected-error@+1 {{elements must be f32 or i32, got 'f16'}}
 func.func private @element(!tile.accumulators<64x64xf16>)
 
 // -----
@@ -301,7 +301,7 @@ func.func @bytes(%r: i32, %t: !tile.shared<64x128xi8>) {
 // -----
 
 func.func @few(%x: f32) {
-  // expected-error@+1 {{a thread has 4 elements of it, got 2}}
+  // expected-error@+1 {{number of operands and types do not match: got 2 operands and 4 types}}
   %c = tile.accumulators %x, %x : !tile.accumulators<64x8xf32>
   return
 }
@@ -349,7 +349,7 @@ func.func @sum(%a: !tile.shared<64x64xbf16>, %b: !tile.shared<64x64xbf16>) {
 // -----
 
 func.func @element(%a: !tile.shared<64x128xi8>, %b: !tile.shared<64x128xi8>) {
-  // expected-error@+1 {{elements must be bf16, f16, f32, f8E4M3FN or f8E5M2, got 'i8'}}
+  // expected-error@+1 {{elements must be bf16, f16, f32, f8E4M3FN, f8E5M2, si8 or ui8, got 'i8'}}
   %c = tile.multiply %a, %b over 64 : !tile.shared<64x128xi8>, !tile.shared<64x128xi8> -> !tile.accumulators<64x64xf32>
   return
 }
@@ -512,6 +512,30 @@ func.func @transposed(%a: !tile.shared<64x32xf32>, %b: !tile.shared<32x32xf32>) 
 func.func @transposed_bytes(%a: !tile.shared<64x128xf8E4M3FN>, %b: !tile.shared<32x128xf8E4M3FN>) {
   // expected-error@+1 {{operands of 'f8E4M3FN' are in shared memory, and the sum runs along their columns}}
   %c = tile.multiply %a, %b rows over 32 : !tile.shared<64x128xf8E4M3FN>, !tile.shared<32x128xf8E4M3FN> -> !tile.accumulators<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @integers_and_floats(%a: !tile.shared<64x128xf8E4M3FN>, %b: !tile.shared<32x128xsi8>) {
+  // expected-error@+1 {{operands are of 'f8E4M3FN' and of 'si8'}}
+  %c = tile.multiply %a, %b over 32 : !tile.shared<64x128xf8E4M3FN>, !tile.shared<32x128xsi8> -> !tile.accumulators<64x32xi32>
+  return
+}
+
+// -----
+
+func.func @float_sums_of_integers(%a: !tile.shared<64x128xui8>, %b: !tile.shared<32x128xsi8>) {
+  // expected-error@+1 {{sums of 'si8' are of i32, got 'f32'}}
+  %c = tile.multiply %a, %b over 32 : !tile.shared<64x128xui8>, !tile.shared<32x128xsi8> -> !tile.accumulators<64x32xf32>
+  return
+}
+
+// -----
+
+func.func @integer_sums_of_floats(%a: !tile.shared<64x64xbf16>, %b: !tile.shared<32x64xbf16>) {
+  // expected-error@+1 {{sums of 'bf16' are of f32, got 'i32'}}
+  %c = tile.multiply %a, %b over 32 : !tile.shared<64x64xbf16>, !tile.shared<32x64xbf16> -> !tile.accumulators<64x32xi32>
   return
 }
 

@@ -124,6 +124,9 @@ func.func @products(%a: !tile.shared<128x64xf16>, %b: !tile.shared<64x64xf16>, %
   %e:8 = tile.wait_products 0 of %more, %by alive %there : !tile.accumulators<64x8xf32>, !tile.accumulators<64x8xf32> alive !tile.operand<64x32xf16>
   // CHECK: tile.accumulators %[[E]]#0, %[[E]]#1, %[[E]]#2, %[[E]]#3 : !tile.accumulators<64x8xf32>
   %c = tile.accumulators %e#0, %e#1, %e#2, %e#3 : !tile.accumulators<64x8xf32>
+  %count = arith.constant 1 : i32
+  // CHECK: tile.accumulators %{{.*}} : !tile.accumulators<64x8xi32>
+  %counts = tile.accumulators %count, %count, %count, %count : !tile.accumulators<64x8xi32>
   // CHECK: tile.pack %[[E]]#0, {{.*}} : !tile.operand<64x16xbf16>
   %p = tile.pack %e#0, %e#1, %e#2, %e#3, %e#4, %e#5, %e#6, %e#7 : !tile.operand<64x16xbf16>
   return %e#0 : f32

@@ -98,7 +98,7 @@ def Tile_AccumulatorsType : Tile_MatrixType<"Accumulators", "accumulators"> {
   let summary = "a matrix that products of a warpgroup are added to";
   let description = [{
     `!tile.accumulators<64x128xf32>`: registers of the 128 threads of a warpgroup
-    while products may still run. Each thread has an element of every 128; in
+    while products may still run; of f32, or i32 for products of integers. Each thread has an element of every 128; in
     groups of four: of rows g and g + 8 of its warp's 16, columns 2t and 2t + 1 of
     each eight, g = lane / 4, t = lane mod 4. Where products are those of single
     warps, four of them may have 128 rows, each 32: groups are of eight elements, of
@@ -613,15 +613,19 @@ def Tile_MmaOp : Tile_Op<"mma", [
 
 // Products of a warpgroup --------------------------------------------------------------
 
-def Tile_AccumulatorsOp : Tile_Op<"accumulators", [Pure]> {
+def Tile_AccumulatorsOp : Tile_Op<"accumulators", [
+    Pure,
+    RangedTypesMatchWith<
+        "a thread has as many elements of it as values", "result", "values",
+        "llvm::SmallVector<Type>(llvm::cast<AccumulatorsType>($_self).getSize(), "
+        "llvm::cast<AccumulatorsType>($_self).getElement())">]> {
   let summary = "elements as accumulators";
   let description = [{
         %c = tile.accumulators %c0, %c1, %c2, %c3 : !tile.accumulators<64x8xf32>
   }];
-  let arguments = (ins Variadic<F32>:$values);
+  let arguments = (ins Variadic<AnyTypeOf<[F32, I32]>>:$values);
   let results = (outs Tile_AccumulatorsType:$result);
   let assemblyFormat = "$values attr-dict `:` qualified(type($result))";
-  let hasVerifier = 1;
 }
 
 def Tile_PackOp : Tile_Op<"pack", [Tile_NeedsAsyncCopies, Pure]> {
@@ -685,8 +689,9 @@ def Tile_MultiplyOp : Tile_Op<"multiply", [
     Of f32 the unit reads the upper 19 bits, a float of TF32: whoever wants numbers rounded
     rounds them before. Products of floats of 8 bits (f8E4M3FN and f8E5M2, one of each is
     fine) are cut off some 13 bits below the largest that is added: whoever wants more digits
-    adds up short sums. Of f32 and of 8 bits both operands are in shared memory (sm_90a
-    alone), and sums run along columns.
+    adds up short sums. Sums of integers of 8 bits (si8 and ui8, one of each is fine) are exact,
+    modulo 2^32. Of f32 and of 8 bits both operands are in shared memory (sm_90a alone), and
+    sums run along columns.
 
     The sum runs along the columns of a tile, or with `rows` along its rows. Of a
     left operand in shared memory as many rows as the result has are taken, from
@@ -729,7 +734,7 @@ def Tile_WaitProductsOp : Tile_Op<"wait_products", [
   let arguments = (ins I64Attr:$pending,
                        Variadic<Tile_AccumulatorsType>:$accumulators,
                        Variadic<Tile_OperandType>:$alive);
-  let results = (outs Variadic<F32>:$elements);
+  let results = (outs Variadic<AnyTypeOf<[F32, I32]>>:$elements);
   let assemblyFormat = [{
     $pending (`of` $accumulators^ (`alive` $alive^)? `:`
     qualified(type($accumulators)) (`alive` qualified(type($alive))^)?)?

@@ -64,8 +64,8 @@ int64_t MatrixPlanner::registersOfOthers() {
       });
   llvm::DenseSet<Value> factors;
   for (auto [left, right] : operands) {
-    factors.insert(stripExtension(left));
-    factors.insert(stripExtension(right));
+    factors.insert(factorOf(left));
+    factors.insert(factorOf(right));
   }
   auto isMatrix = [&](Value v) {
     return (*sets)[v].test(plan.m) && (*sets)[v].test(*plan.stream);

@@ -22,6 +22,9 @@ using namespace redfuse;
 /// The score of what cannot be rows.
 static constexpr double kNoRows = -std::numeric_limits<double>::infinity();
 
+/// What is taken for the length of a sum that nobody knows: longer than fits integers.
+static constexpr int64_t kOpenSum = int64_t(1) << 40;
+
 static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
 
 /// What of a tile's elements exist, where it is cut as blocks cut rows or columns.
@@ -38,7 +41,7 @@ static double widthOf(int64_t extent) {
 
 /// The dim along which a value lies in memory, if it is an input.
 std::optional<unsigned> MatrixPlanner::contiguousDimOf(Value v) {
-  auto arg = dyn_cast<BlockArgument>(stripExtension(v));
+  auto arg = dyn_cast<BlockArgument>(factorOf(v));
   if (!arg || arg.getArgNumber() >= plan.step->getNumOperands())
     return std::nullopt;
   AffineMap map = simplifyForExtents(
@@ -69,13 +72,16 @@ unsigned MatrixPlanner::chooseSum(ReduceOp reduce, Value a, Value c) {
 /// Sums of products of two values with 16-bit floats on one side at least.
 bool MatrixPlanner::findProducts() {
   for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>()) {
+    Type type = reduce.getOperand(0).getType();
     if (reduce.getReducer() != Reducer::Add ||
-        !reduce.getOperand(0).getType().isF32())
+        (!type.isF32() && !type.isInteger(32)))
       continue;
-    auto mul = reduce.getOperand(0).getDefiningOp<arith::MulFOp>();
-    if (!mul)
+    Operation *mul = reduce.getOperand(0).getDefiningOp();
+    if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(mul))
       continue;
-    Value a = mul.getLhs(), c = mul.getRhs();
+    Value a = mul->getOperand(0), c = mul->getOperand(1);
+    if (type.isInteger(32) && !areIntegers(a, c))
+      continue;
     const SmallBitVector &inA = (*sets)[a], &inC = (*sets)[c];
     if (!llvm::all_of(reduce.getOver(),
                       [&](int64_t d) { return inA.test(d) && inC.test(d); }))
@@ -146,18 +152,33 @@ bool MatrixPlanner::isLastOfResults(unsigned d) {
                       });
 }
 
-static bool isByte(Value v) {
-  return isa<Float8E4M3FNType, Float8E5M2Type>(v.getType());
+/// Whether both factors are of 8 bits in memory: integers, or floats whose sums may be added up
+/// with the digits that the unit has for these.
+bool MatrixPlanner::areBytes(const MatrixProduct &product, Value a, Value c) {
+  if (areIntegers(a, c)) {
+    double products = 1;
+    ReduceOp reduce = product.reduce;
+    for (int64_t d : reduce.getOver())
+      products *= double(extentOf(unsigned(d)).value_or(kOpenSum));
+    return fitsI32(reduce, {a, c}, products);
+  }
+  return areInMemory(a, c, llvm::IsaPred<Float8E4M3FNType, Float8E5M2Type>) &&
+         isRoundedBehind(product.reduce);
 }
 
-/// Whether both factors are floats of 8 bits in memory, whose sums may be added up with the
-/// digits that the unit has for these.
-bool MatrixPlanner::areBytes(const MatrixProduct &product, Value a, Value c) {
+/// Whether both factors are integers of 8 bits in memory, which the unit multiplies.
+bool MatrixPlanner::areIntegers(Value a, Value c) {
+  return areInMemory(a, c, [](Type type) { return type.isInteger(8); });
+}
+
+/// Whether both factors are of that kind in memory, which is 8 bits: those of warpgroups, where
+/// nothing is folded.
+bool MatrixPlanner::areInMemory(Value a, Value c,
+                                function_ref<bool(Type)> kind) {
   return plan.target.hasWgmma && !plan.stream &&
-         llvm::all_of(
-             ArrayRef{stripExtension(a), stripExtension(c)},
-             [](Value v) { return isa<BlockArgument>(v) && isByte(v); }) &&
-         isRoundedBehind(product.reduce);
+         llvm::all_of(ArrayRef{factorOf(a), factorOf(c)}, [&](Value v) {
+           return isa<BlockArgument>(v) && kind(v.getType());
+         });
 }
 
 /// Whether a dim is rows of all products: in one operand of each, of which the other
@@ -168,7 +189,7 @@ bool MatrixPlanner::canBeRows(unsigned d) {
         const auto &[product, pair] = entry;
         bool inA = (*sets)[pair.first].test(d),
              inC = (*sets)[pair.second].test(d);
-        Value other = stripExtension(inA ? pair.second : pair.first);
+        Value other = factorOf(inA ? pair.second : pair.first);
         return inA != inC && llvm::is_contained(product.reduce.getInto(), d) &&
                isa<BlockArgument>(other) &&
                (isHalf(other.getType()) ||
@@ -180,7 +201,7 @@ bool MatrixPlanner::canBeRows(unsigned d) {
 /// sum: every element of a tile is in a line of its own.
 bool MatrixPlanner::isScattered(Value v, unsigned rows, unsigned sum) {
   SetVector<Value> cone;
-  cone.insert(stripExtension(v));
+  cone.insert(factorOf(v));
   for (size_t i = 0; i < cone.size(); ++i) {
     if (Operation *def = cone[i].getDefiningOp();
         def && def->getBlock() == plan.step.getProgramBody())

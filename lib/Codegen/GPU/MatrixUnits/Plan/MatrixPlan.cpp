@@ -18,6 +18,15 @@ Value redfuse::stripExtension(Value v) {
   return v;
 }
 
+Value redfuse::factorOf(Value v) {
+  Operation *def = v.getDefiningOp();
+  if (isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp, arith::SIToFPOp,
+                      arith::UIToFPOp>(def) &&
+      def->getOperand(0).getType().isInteger(8))
+    return def->getOperand(0);
+  return stripExtension(v);
+}
+
 bool MatrixPlanner::findOps() {
   auto ops = llvm::to_vector(
       kernel.getBody().front().getOps<IndexProgramOpInterface>());
@@ -111,6 +120,17 @@ bool MatrixPlanner::findSource(Value v, unsigned free, unsigned sum,
   return true;
 }
 
+/// What the unit takes a factor for.
+static Type elementOf(Value factor) {
+  Type type = factorOf(factor).getType();
+  if (!type.isInteger())
+    return type;
+  bool isSigned = isa<arith::ExtSIOp, arith::SIToFPOp>(factor.getDefiningOp());
+  return IntegerType::get(type.getContext(), 8,
+                          isSigned ? IntegerType::Signed
+                                   : IntegerType::Unsigned);
+}
+
 bool MatrixPlanner::placeOperands(MatrixProduct &product) {
   auto [a, c] = operands[&product - plan.products.data()];
   std::optional<unsigned> n = columnsOf(product.reduce, a, c);
@@ -120,15 +140,16 @@ bool MatrixPlanner::placeOperands(MatrixProduct &product) {
   product.isSecond = plan.stream && product.k == *plan.stream;
   if (plan.stream && !product.isSecond && product.n != *plan.stream)
     return refuse("a product is the same in all steps");
-  Value right = stripExtension(c);
-  product.element = right.getType();
+  Value right = factorOf(c);
+  bool areOfBytes = areBytes(product, a, c);
+  product.element = elementOf(c);
   if (!findSource(right, product.n, product.k, product.right))
     return false;
+  product.right.element = product.element;
   // The left operand: of the same type, or rounded to it where the program
   // did so too.
   product.left = a;
-  Value narrow = stripExtension(a);
-  bool areOfBytes = areBytes(product, a, c);
+  Value narrow = factorOf(a);
   bool isNarrow =
       narrow != a && (narrow.getType() == product.element || areOfBytes);
   if (!isNarrow) {
@@ -158,12 +179,13 @@ bool MatrixPlanner::placeOperands(MatrixProduct &product) {
     product.tiledLeft.emplace();
     if (!findSource(narrow, plan.m, product.k, *product.tiledLeft))
       return false;
+    product.tiledLeft->element = elementOf(a);
     auto isAlongSum = [](const MatrixSource &source) {
       return source.sum + 1 == source.map.getNumResults();
     };
     if (areOfBytes &&
         !(isAlongSum(product.right) && isAlongSum(*product.tiledLeft)))
-      return refuse("floats of 8 bits do not lie along the sum in memory");
+      return refuse("factors of 8 bits do not lie along the sum in memory");
   } else if (inRegisters && !product.isSecond && isNarrow &&
              isa<BlockArgument>(narrow)) {
     MatrixSource source;
@@ -211,10 +233,10 @@ bool MatrixPlanner::checkValues() {
     for (MatrixProduct &product : plan.products) {
       // Operands that never become fragments.
       auto [a, c] = operands[&product - plan.products.data()];
-      for (Value v : {c, stripExtension(c), product.reduce.getOperand(0)})
+      for (Value v : {c, factorOf(c), product.reduce.getOperand(0)})
         isMatrixOnly[v] = true;
       if (product.tiledLeft)
-        for (Value v : {a, stripExtension(a)})
+        for (Value v : {a, factorOf(a)})
           isMatrixOnly[v] = true;
     }
     auto fits = [&](Value v) {
@@ -344,11 +366,16 @@ bool MatrixPlanner::matchProducts() {
   for (MatrixProduct &product : plan.products)
     if (!placeOperands(product) || (product.isSecond && !findState(product)))
       return false;
-  plan.elementBytes = bytesOf(plan.products.front().element);
-  if (llvm::any_of(plan.products, [&](const MatrixProduct &product) {
-        return bytesOf(product.element) != plan.elementBytes;
-      }))
-    return refuse("some of its products are of 8 bits, others of 16");
+  Type element = plan.products.front().element;
+  plan.elementBytes = bytesOf(element);
+  plan.isOfIntegers = element.isInteger();
+  for (const MatrixProduct &product : plan.products) {
+    if (bytesOf(product.element) != plan.elementBytes)
+      return refuse("some of its products are of 8 bits, others of 16");
+    if (product.element.isInteger() != plan.isOfIntegers ||
+        (plan.isOfIntegers && !product.tiledLeft))
+      return refuse("some of its products are of integers, others of floats");
+  }
   return plan.target.hasWgmma || placeForMmaSync(plan, why);
 }
 

@@ -53,6 +53,9 @@ private:
                                     mlir::Value right);
   bool isLastOfResults(unsigned d);
   bool isScattered(Value v, unsigned rows, unsigned sum);
+  bool areIntegers(mlir::Value a, mlir::Value c);
+  bool areInMemory(mlir::Value a, mlir::Value c,
+                   llvm::function_ref<bool(mlir::Type)> kind);
   bool areBytes(const MatrixProduct &product, mlir::Value a, mlir::Value c);
   bool canBeRows(unsigned d);
   double scoreOfRows(unsigned d);

@@ -20,7 +20,10 @@ static MatrixTile layOutTile(const MatrixSource &source, unsigned free,
   tile.isByRows = source.sum + 1 != source.map.getNumResults();
   int64_t rows = tile.isByRows ? sumWidth : freeWidth;
   int64_t columns = tile.isByRows ? freeWidth : sumWidth;
-  Type element = cast<ShapedType>(source.argument.getType()).getElementType();
+  Type element =
+      source.element
+          ? source.element
+          : cast<ShapedType>(source.argument.getType()).getElementType();
   tile.type = tile::SharedType::get(
       element.getContext(), rows,
       llvm::alignTo(columns, kSumBytes * 8 / element.getIntOrFloatBitWidth()),

@@ -25,6 +25,9 @@ struct MatrixSource {
   /// The position in the tensor's index of its rows or columns, and of the
   /// summed dim; one of them is the last.
   unsigned free = 0, sum = 0;
+  /// What the unit takes its elements for, where memory does not say so: of integers whether
+  /// they have a sign.
+  mlir::Type element = {};
 };
 
 /// A contraction: the sum over `k` of left(m, k) times right(k, n). More dims of rows
@@ -65,8 +68,10 @@ struct MatrixPlan {
   llvm::SmallVector<MatrixProduct> products;
   /// How many columns a block has of each column dim; padded.
   llvm::DenseMap<unsigned, int64_t> widths;
-  /// Bytes of an operand's element in memory: two, or one of floats of 8 bits.
+  /// Bytes of an operand's element in memory: two, or one of 8 bits.
   int64_t elementBytes = 2;
+  /// Operands are integers, and sums of i32.
+  bool isOfIntegers = false;
   /// Warpgroups (four warps) that multiply, and the rows of each.
   int64_t consumers = 2, consumerRows = 64;
   /// Blocks, one cluster, that share the tiled sums of a tile of results.
@@ -107,7 +112,9 @@ struct MatrixPlan {
   int64_t sumTile() const { return kSumBytes / elementBytes; }
   /// The unit has few digits for sums of floats of 8 bits: it adds up one tile of the sum
   /// at a time, which threads add to sums of f32.
-  bool addsTilesInRegisters() const { return elementBytes == 1; }
+  bool addsTilesInRegisters() const {
+    return elementBytes == 1 && !isOfIntegers;
+  }
   /// Threads of a block.
   int64_t threads() const {
     return 32 * target.loaderWarps() + 128 * consumers;
@@ -198,8 +205,11 @@ bool placeForMmaSync(MatrixPlan &plan, std::string &why);
 bool chooseForMmaSync(MatrixPlan &plan, const KernelSpace &space, int64_t units,
                       std::string &why);
 
-/// Drops extensions of 16-bit floats to f32.
+/// Drops extensions of shorter floats to f32.
 mlir::Value stripExtension(mlir::Value v);
+/// What a factor of a product is in memory: that, or an integer of 8 bits that is widened or
+/// made a float.
+mlir::Value factorOf(mlir::Value v);
 
 } // namespace redfuse
 
