@@ -1,8 +1,10 @@
-"""Products of floats of 8 bits on a GPU: `python test/hardware/bytes.py [ROWSxCOLUMNSxSUM ...]`.
+"""Products of 8 bits on a GPU: `python test/hardware/bytes.py [--integers] [ROWSxCOLUMNSxSUM ...]`.
 
-Each beside PyTorch's `_scaled_mm`, L2 cold, in turn and by replaying graphs: with sums of f32 (as ours are), and with the
-sums that the unit makes by itself (`use_fast_accum`). Errors are in 2-norm against fp64, the
-result's rounding to bf16 among them. Exit status 1 if one is above PyTorch's by a tenth.
+Each beside PyTorch's, L2 cold, in turn and by replaying graphs. Floats beside `_scaled_mm` with sums of
+f32 (as ours are), and with the sums that the unit makes by itself (`use_fast_accum`); errors are in
+2-norm against fp64, the result's rounding to bf16 among them. Integers beside `_int_mm`, and with
+factors of rows and columns and a rounding to bf16 behind it beside torch.compile; results of i32 are
+exact. Exit status 1 if an error is above PyTorch's by a tenth.
 """
 
 from __future__ import annotations
@@ -50,6 +52,53 @@ def replayed(call: Callable[[int], object], sets: int) -> Callable[[int], object
         for i in range(sets):
             call(i)
     return lambda _: graph.replay()
+
+
+def whole(x: torch.Tensor, w: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The product of rows of ``x`` and ``w`` in i32."""
+    return torch._int_mm(x, w.t())
+
+
+def scaled(x: torch.Tensor, w: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The same, times a factor of each row and each column."""
+    return (torch._int_mm(x, w.t()).float() * a * b).to(torch.bfloat16)
+
+
+def run_integers(m: int, n: int, k: int) -> bool:
+    torch.manual_seed(m + n + k)
+    sets = max(2, min(16, math.ceil(2 * L2_BYTES / (m * k + n * k + 4 * m * n))))
+
+    def codes(rows: int) -> torch.Tensor:
+        return torch.randint(-128, 128, (rows, k), device="cuda", dtype=torch.int8)
+
+    a, b = torch.rand(m, 1, device="cuda"), torch.rand(n, device="cuda")
+    inputs = [(codes(m), codes(n)) for _ in range(sets)]
+    meta = [v.to("meta") for v in (*inputs[0], a, b)]
+    own = {
+        f: redfuse.compile(f, inputs=meta, target="cuda", options={"cache": False})
+        for f in (whole, scaled)
+    }
+    peers = {whole: whole, scaled: torch.compile(scaled, dynamic=False)}
+    exact = inputs[0][0][:4096].double() @ inputs[0][1].double().T
+    is_exact = torch.equal(own[whole](*inputs[0], a, b)[:4096].double(), exact)
+
+    def error(found: torch.Tensor) -> float:
+        wanted = exact * a[:4096].double() * b.double()
+        return float((found[:4096].double() - wanted).norm() / wanted.norm())
+
+    errors = [error(f(*inputs[0], a, b)) for f in (own[scaled], peers[scaled])]
+    text = ""
+    for f in (whole, scaled):
+        calls = [replayed(lambda i, g=g: g(*inputs[i], a, b), sets) for g in (own[f], peers[f])]
+        times = [[microseconds(call, 1, calls=5) / sets for call in calls] for _ in range(3)]
+        mine, theirs = (sorted(one)[1] for one in zip(*times, strict=True))
+        text += f"  {f.__name__} {mine:8.1f} us {2e-6 * m * n * k / mine:7.0f} TOP/s {theirs / mine:5.2f}"
+    print(
+        f"{m:5} x {n:6} x {k:5}{text}  exact {is_exact}  errors "
+        + " ".join(f"{1e3 * e:.3f}e-3" for e in errors),
+        flush=True,
+    )
+    return is_exact and errors[0] <= 1.1 * errors[1]
 
 
 def run(m: int, n: int, k: int) -> bool:
@@ -100,8 +149,15 @@ def run(m: int, n: int, k: int) -> bool:
 
 
 def main() -> int:
-    shapes = [tuple(map(int, text.split("x"))) for text in sys.argv[1:]] or SHAPES
-    results = [run(*shape) for shape in shapes]
+    texts = [text for text in sys.argv[1:] if text != "--integers"]
+    shapes = [tuple(map(int, text.split("x"))) for text in texts] or SHAPES
+    # PyTorch's product of integers has more than 16 rows, and columns by eights.
+    one, shapes = (
+        (run_integers, [(max(m, 32), n, k) for m, n, k in shapes])
+        if "--integers" in sys.argv
+        else (run, shapes)
+    )
+    results = [one(*shape) for shape in shapes]
     return 0 if all(results) else 1
 
 

@@ -90,10 +90,7 @@ def check(
         x[:], y[:] = np.iinfo(x.dtype).min or 255, np.iinfo(y.dtype).min or 255
     s = rng.uniform(0.5, 2, m).astype(np.float32)
     exact = x.astype(np.int64) @ y.astype(np.int64).T
-    if result == "i32":
-        want = exact.astype(np.int32)
-    else:
-        want = exact.astype(np.float32)
+    want = exact.astype(np.int32) if result == "i32" else exact.astype(np.float32)
     if result == "bf16":
         want = want * s[:, None] * (1 if sums == "i32" else -1)
         want = want.astype(ml_dtypes.bfloat16)
