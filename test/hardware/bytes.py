@@ -78,6 +78,7 @@ def run_integers(m: int, n: int, k: int) -> bool:
         f: redfuse.compile(f, inputs=meta, target="cuda", options={"cache": False})
         for f in (whole, scaled)
     }
+    torch._dynamo.reset()  # it goes on in eager PyTorch after the eighth shape
     peers = {whole: whole, scaled: torch.compile(scaled, dynamic=False)}
     exact = inputs[0][0][:4096].double() @ inputs[0][1].double().T
     is_exact = torch.equal(own[whole](*inputs[0], a, b)[:4096].double(), exact)
