@@ -9,11 +9,41 @@
 using namespace mlir;
 using namespace redfuse;
 
-bool redfuse::isMatrixProduct(ReduceOp reduce, const DimSets &sets,
-                              function_ref<double(unsigned)> extentOf) {
+/// Whether a value is a number of 8 bits of a tensor, as a float.
+static bool isOfBytes(Value v) {
+  Operation *def = v.getDefiningOp();
+  if (!isa_and_nonnull<arith::ExtFOp, arith::SIToFPOp, arith::UIToFPOp>(def))
+    return false;
+  Value narrow = def->getOperand(0);
+  return isa<BlockArgument>(narrow) && narrow.getType().isIntOrFloat() &&
+         narrow.getType().getIntOrFloatBitWidth() == 8;
+}
+
+Value redfuse::findBlockScale(ReduceOp reduce) {
+  auto mul = reduce.getOperand(0).getDefiningOp<arith::MulFOp>();
+  if (!mul || reduce.getReducer() != Reducer::Add)
+    return {};
+  for (unsigned i : {0, 1})
+    if (auto product = mul->getOperand(i).getDefiningOp<arith::MulFOp>();
+        product && llvm::all_of(product->getOperands(), isOfBytes))
+      return mul->getOperand(1 - i);
+  return {};
+}
+
+Operation *redfuse::findProduct(ReduceOp reduce) {
   Operation *mul = reduce.getOperand(0).getDefiningOp();
   if (reduce.getReducer() != Reducer::Add ||
       !isa_and_nonnull<arith::MulFOp, arith::MulIOp>(mul))
+    return nullptr;
+  if (Value scale = findBlockScale(reduce))
+    return mul->getOperand(mul->getOperand(0) == scale ? 1 : 0).getDefiningOp();
+  return mul;
+}
+
+bool redfuse::isMatrixProduct(ReduceOp reduce, const DimSets &sets,
+                              function_ref<double(unsigned)> extentOf) {
+  Operation *mul = findProduct(reduce);
+  if (!mul)
     return false;
   SmallBitVector a = sets[mul->getOperand(0)];
   SmallBitVector c = sets[mul->getOperand(1)];

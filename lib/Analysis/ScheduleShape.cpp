@@ -72,7 +72,7 @@ findCrossed(CascadeOp cascade, const ScheduleShape &shape) {
 /// takes it.
 static bool isLeftToThreads(CascadeOp cascade, const ScheduleShape &shape,
                             ReduceOp reduce) {
-  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  Operation *mul = findProduct(reduce);
   double points[2] = {1, 1};
   for (int64_t d : reduce.getInto()) {
     bool isIn[2] = {shape.sets[mul->getOperand(0)].test(d),

@@ -168,6 +168,8 @@ static LogicalResult addSchedule(OpPassManager &pm,
     pm.addPass(createNarrowDoubles());
     pm.addPass(createCSEPass());
   }
+  if (!options.strict)
+    pm.addPass(createFactorSums());
   pm.addPass(createPitchOperands());
   // Tiles that are asked for are of dims as they were written.
   if (!options.strict && options.tiles.empty() && options.splits == 0)

@@ -17,6 +17,12 @@ inline constexpr llvm::StringLiteral kNoRegistersAttr = "redfuse.no_registers";
 /// their own: the same.
 inline constexpr llvm::StringLiteral kTakenApartAttr = "redfuse.taken_apart";
 
+/// What multiplies each product of two numbers of 8 bits in a sum, as redfuse-factor-sums
+/// leaves the scales of blocks of it; null if nothing does.
+mlir::Value findBlockScale(ReduceOp reduce);
+/// The multiplication of the two factors of a sum of products, of which such a scale is none;
+/// null if it is no such sum.
+mlir::Operation *findProduct(ReduceOp reduce);
 /// Whether a sum of products has rows and columns, each of one operand alone.
 bool isMatrixProduct(ReduceOp reduce, const DimSets &sets,
                      llvm::function_ref<double(unsigned)> extentOf);

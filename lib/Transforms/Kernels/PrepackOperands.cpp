@@ -118,7 +118,8 @@ bool Product::findProduct() {
   if (failed(found))
     return false;
   sets = std::move(*found);
-  if (!isMatrixProduct(reduce, *sets,
+  if (findBlockScale(reduce) ||
+      !isMatrixProduct(reduce, *sets,
                        [&](unsigned d) { return double(extents[d]); }) ||
       (!isa<FloatType>(reduce.getOperand(0).getType()) &&
        !reduce.getOperand(0).getType().isInteger(32)))

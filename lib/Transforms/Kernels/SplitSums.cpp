@@ -111,7 +111,8 @@ bool LongSum::find() {
     return false;
   sets = std::move(*found);
   Type type = reduce.getOperand(0).getType();
-  if (!isMatrixProduct(reduce, *sets,
+  if (findBlockScale(reduce) ||
+      !isMatrixProduct(reduce, *sets,
                        [&](unsigned d) { return double(extents[d]); }) ||
       !type.isIntOrFloat() || type.getIntOrFloatBitWidth() < 32 ||
       reduce.getOver().size() + reduce.getInto().size() != extents.size())

@@ -335,6 +335,50 @@ def SplitMaps : Pass<"redfuse-split-maps"> {
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }
 
+def FactorSums : Pass<"redfuse-factor-sums"> {
+  let summary = "Multiply sums of products of 8-bit numbers by their scales, not the numbers";
+  let description = [{
+    Where a sum of products has two factors that are numbers of 8 bits (integers, f8E4M3FN,
+    f8E5M2) and others that no dim of the sum changes (scales of tensors, rows or columns), these
+    multiply the sum. Others that change with some dims of the sum, but not along one of 128
+    elements or a multiple, along which both numbers lie in memory (scales of blocks), multiply
+    the product of the two; a unit of warpgroups then multiplies the sum of each such block.
+    That is done for integers, and for floats whose sum is rounded to 16 bits behind it.
+    Roundings of scaled numbers that decide nothing are left out. A sum of multiples is the
+    multiple of the sum but for roundings, and where a scale is infinite; so this is not for the
+    option `strict`.
+
+    For targets with units of warpgroups (sm_90a); without a chip nothing changes.
+
+    Before:
+
+    ```mlir
+    ^bb0(%a: f8E4M3FN, %s: f32, %b: f8E4M3FN, %t: f32):
+      %x = arith.extf %a : f8E4M3FN to f32
+      %u = arith.mulf %x, %s : f32
+      %y = arith.extf %b : f8E4M3FN to f32
+      %v = arith.mulf %y, %t : f32
+      %p = arith.mulf %u, %v : f32
+      %r = redfuse.reduce add %p over [2] into [0, 1] : f32
+      redfuse.yield %r : f32
+    ```
+
+    After:
+
+    ```mlir
+    ^bb0(%a: f8E4M3FN, %s: f32, %b: f8E4M3FN, %t: f32):
+      %x = arith.extf %a : f8E4M3FN to f32
+      %y = arith.extf %b : f8E4M3FN to f32
+      %p = arith.mulf %x, %y : f32
+      %q = redfuse.reduce add %p over [2] into [0, 1] : f32
+      %f = arith.mulf %s, %t : f32
+      %r = arith.mulf %q, %f : f32
+      redfuse.yield %r : f32
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
 def SplitSums : Pass<"redfuse-split-sums"> {
   let summary = "Cut long sums of products with few results, for more blocks of a GPU";
   let description = [{

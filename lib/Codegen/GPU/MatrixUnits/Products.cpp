@@ -1,6 +1,8 @@
 //===- Products.cpp - products of tiles on matrix units -------------------===//
 #include "Products.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+
 using namespace mlir;
 using namespace redfuse;
 
@@ -65,11 +67,31 @@ Value Products::multiplyPart(unsigned i, Value stage, int64_t first) {
                       {tile, /*isByRows=*/false});
 }
 
+/// What the sum of a tile is multiplied by.
+Fragment Products::scaleOf(const MatrixProduct &product, Value sumTile) {
+  SmallVector<Value> offsets = place.offsets;
+  DenseMap<Value, Fragment> known = emitter.values;
+  for (auto [d, at] :
+       placement.inOuterSums(product.outerSums, product.k, sumTile))
+    place.offsets[d] = at;
+  Fragment scale = emitter.get(product.scale);
+  place.offsets = std::move(offsets);
+  emitter.values = std::move(known);
+  return scale;
+}
+
 /// A product whose tiles of the sum threads add up: that of some columns while the next
 /// ones' runs. None runs from one tile of the sum to the next: it would be moved to other
 /// registers meanwhile, and ptxas would wait for it.
 SmallVector<Value> Products::multiplyInParts(unsigned i, PipelineState &ring) {
   const MatrixProduct &product = plan.products[i];
+  auto add = [&](Value sum, Value more, Value scale) -> Value {
+    if (plan.isOfIntegers)
+      more = arith::SIToFPOp::create(b, loc, b.getF32Type(), more);
+    if (scale)
+      return math::FmaOp::create(b, loc, more, scale, sum);
+    return arith::AddFOp::create(b, loc, sum, more);
+  };
   int64_t columns = plan.widths.lookup(product.n);
   size_t size = size_t(plan.elementsOf(columns));
   SmallVector<Value> state(
@@ -77,8 +99,11 @@ SmallVector<Value> Products::multiplyInParts(unsigned i, PipelineState &ring) {
   state.append({ring.stage, ring.phase});
   state = emitFor(
       b, loc, index(0), sums.count(product), index(1), state,
-      [&](Value, ValueRange carried) {
+      [&](Value number, ValueRange carried) {
         PipelineState at{carried[size], carried[size + 1]};
+        Fragment scale;
+        if (product.scale)
+          scale = scaleOf(product, sums.at(number));
         pipeline.consumerWait(at);
         SmallVector<Value> next;
         Value running = multiplyPart(i, at.stage, 0);
@@ -90,7 +115,8 @@ SmallVector<Value> Products::multiplyInParts(unsigned i, PipelineState &ring) {
             pipeline.consumerRelease(at.stage);
           for (Value more : made)
             next.push_back(
-                arith::AddFOp::create(b, loc, carried[next.size()], more));
+                add(carried[next.size()], more,
+                    scale.values.empty() ? Value() : scale.at(next.size())));
         }
         at = pipeline.advance(at);
         next.append({at.stage, at.phase});

@@ -35,6 +35,7 @@ private:
                            mlir::Value accumulators);
   llvm::SmallVector<mlir::Value> multiplyInParts(unsigned product,
                                                  PipelineState &ring);
+  Fragment scaleOf(const MatrixProduct &product, mlir::Value sumTile);
   mlir::Value multiplyPart(unsigned product, mlir::Value stage, int64_t first);
 
   SharedStorage &storage;

@@ -175,19 +175,28 @@ Value TilePlacement::takeRows(FragmentLayout rows, Value first) {
 // Operands
 //===----------------------------------------------------------------------===//
 
+SmallVector<std::pair<unsigned, Value>>
+TilePlacement::inOuterSums(ArrayRef<unsigned> outerSums, unsigned sum,
+                           Value &sumTile) {
+  SmallVector<std::pair<unsigned, Value>> found;
+  if (outerSums.empty())
+    return found;
+  // The tiles along the sum's own dim run fastest, then its other dims.
+  Value rest = sumTile;
+  sumTile = divide(rest, b.createOrFold<arith::CeilDivUIOp>(
+                             loc, place.extents[sum], index(plan.sumTile())));
+  for (unsigned d : llvm::reverse(outerSums.drop_front()))
+    found.push_back({d, divide(rest, place.extents[d])});
+  found.push_back({outerSums.front(), rest});
+  return found;
+}
+
 SmallVector<Value> TilePlacement::positionsOf(const MatrixTile &tile,
                                               Value sumTile) {
-  // The tiles along the sum's own dim run fastest, then its other dims.
   SmallVector<Value> inOuter(space.numDims);
-  if (sumTile && !tile.outerSums.empty()) {
-    Value rest = sumTile;
-    sumTile =
-        divide(rest, b.createOrFold<arith::CeilDivUIOp>(
-                         loc, place.extents[tile.sum], index(plan.sumTile())));
-    for (unsigned d : llvm::reverse(ArrayRef(tile.outerSums).drop_front()))
-      inOuter[d] = divide(rest, place.extents[d]);
-    inOuter[tile.outerSums.front()] = rest;
-  }
+  if (sumTile)
+    for (auto [d, at] : inOuterSums(tile.outerSums, tile.sum, sumTile))
+      inOuter[d] = at;
   SmallVector<Value> positions;
   for (unsigned d = 0; d < space.numDims; ++d) {
     Value at = inOuter[d] ? inOuter[d] : place.offsets[d];

@@ -34,6 +34,10 @@ public:
   /// The warp's first row in the block.
   mlir::Value rowOfWarp();
 
+  /// Where the other dims of a sum stand in a tile of it, which becomes one along `sum`.
+  llvm::SmallVector<std::pair<unsigned, mlir::Value>>
+  inOuterSums(llvm::ArrayRef<unsigned> outerSums, unsigned sum,
+              mlir::Value &sumTile);
   /// Where every dim stands at the first element of a tile.
   llvm::SmallVector<mlir::Value> positionsOf(const MatrixTile &tile,
                                              mlir::Value sumTile);

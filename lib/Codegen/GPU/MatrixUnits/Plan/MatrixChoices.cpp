@@ -11,6 +11,14 @@
 using namespace mlir;
 using namespace redfuse;
 
+/// Columns that a tile of a product may have: a thread holds a scale of each column beside the
+/// sums, where columns have any.
+int64_t MatrixPlanner::mostColumnsOf(const MatrixProduct &product) const {
+  return product.scale && (*sets)[product.scale].test(product.n)
+             ? kMaxScaledColumns
+             : kMaxColumns;
+}
+
 bool MatrixPlanner::chooseWidths() {
   auto pad = [](int64_t extent, int64_t to) {
     return std::max<int64_t>(to, llvm::alignTo(extent, to));
@@ -27,7 +35,7 @@ bool MatrixPlanner::chooseWidths() {
       bool isGrid =
           space.schedule && llvm::is_contained(space.schedule.getGrid(), d);
       int64_t width;
-      if (extent && *extent <= kMaxColumns)
+      if (extent && *extent <= mostColumnsOf(product))
         width = pad(*extent, 16);
       else if (isGrid && !isReduced.test(d))
         width = 128;
@@ -358,7 +366,8 @@ void MatrixPlanner::chooseBlocks() {
   // share a sum are too few for all multiprocessors.
   MatrixProduct &first = plan.products.front();
   SmallVector<int64_t> widths{plan.widths[first.n]};
-  bool isWide = *extentOf(first.n) > kMaxColumns;
+  bool isWide =
+      *extentOf(first.n) > kMaxColumns && mostColumnsOf(first) == kMaxColumns;
   if (plan.products.size() == 1 && isWide)
     widths.push_back(kMaxColumns);
   // What else is reduced needs whole rows.

@@ -8,6 +8,7 @@
 #include "MatrixPlanner.h"
 
 #include "redfuse/Analysis/RoundedSums.h"
+#include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/Tuning.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -73,12 +74,12 @@ unsigned MatrixPlanner::chooseSum(ReduceOp reduce, Value a, Value c) {
 bool MatrixPlanner::findProducts() {
   for (auto reduce : plan.step.getProgramBody()->getOps<ReduceOp>()) {
     Type type = reduce.getOperand(0).getType();
-    if (reduce.getReducer() != Reducer::Add ||
-        (!type.isF32() && !type.isInteger(32)))
+    if (!type.isF32() && !type.isInteger(32))
       continue;
-    Operation *mul = reduce.getOperand(0).getDefiningOp();
-    if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(mul))
+    Operation *mul = findProduct(reduce);
+    if (!mul)
       continue;
+    Value scale = findBlockScale(reduce);
     Value a = mul->getOperand(0), c = mul->getOperand(1);
     if (type.isInteger(32) && !areIntegers(a, c))
       continue;
@@ -99,7 +100,10 @@ bool MatrixPlanner::findProducts() {
       continue;
     MatrixProduct product;
     product.reduce = reduce;
+    product.scale = scale;
     product.k = chooseSum(reduce, a, c);
+    if (scale && (*sets)[scale].test(product.k))
+      continue;
     for (int64_t d : reduce.getOver())
       if (d != int64_t(product.k))
         product.outerSums.push_back(d);
@@ -237,6 +241,8 @@ double MatrixPlanner::scoreOfRows(unsigned d) {
                   inA ? pair.second : pair.first);
     if (!n)
       return kNoRows;
+    // A scale of each column takes a register of each.
+    areScattered |= product.scale && (*sets)[product.scale].test(*n);
     areAlongColumns &= isLastOfResults(*n);
     areScattered |= !isLastOfResults(d) && !isLastOfResults(*n);
     double points = 1;

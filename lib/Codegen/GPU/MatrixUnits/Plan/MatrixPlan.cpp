@@ -235,10 +235,21 @@ bool MatrixPlanner::checkValues() {
       auto [a, c] = operands[&product - plan.products.data()];
       for (Value v : {c, factorOf(c), product.reduce.getOperand(0)})
         isMatrixOnly[v] = true;
+      if (product.scale)
+        for (Value v :
+             product.reduce.getOperand(0).getDefiningOp()->getOperands())
+          if (v != product.scale)
+            isMatrixOnly[v] = true;
       if (product.tiledLeft)
         for (Value v : {a, factorOf(a)})
           isMatrixOnly[v] = true;
     }
+    // Scales are those of a block of the sum at a time.
+    SmallBitVector ofScales(space.numDims);
+    for (const MatrixProduct &product : plan.products)
+      if (product.scale)
+        for (unsigned d : product.outerSums)
+          ofScales.set(d);
     auto fits = [&](Value v) {
       if (isMatrixOnly.lookup(v))
         return true;
@@ -246,7 +257,7 @@ bool MatrixPlanner::checkValues() {
       for (unsigned d : dims[v].set_bits())
         columns += d != plan.m && plan.isColumn(d);
       for (unsigned d : dims[v].set_bits())
-        if (d != plan.m && !plan.isColumn(d) &&
+        if (d != plan.m && !plan.isColumn(d) && !ofScales.test(d) &&
             !(space.schedule &&
               llvm::is_contained(space.schedule.getGrid(), d)))
           return refuse("a value has a dim that is neither of the grid nor of "

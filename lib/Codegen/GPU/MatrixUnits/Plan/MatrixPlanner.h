@@ -15,6 +15,8 @@ namespace redfuse {
 
 /// The widest product.
 constexpr int64_t kMaxColumns = 256;
+/// The same where a thread has a register for the scale of each column.
+constexpr int64_t kMaxScaledColumns = 128;
 
 /// Completes a plan, now that shared memory is laid out: the order of tiles, what is
 /// done beside other launches, the threshold of rescaling. Tiles are unequal where predicates
@@ -53,6 +55,7 @@ private:
                                     mlir::Value right);
   bool isLastOfResults(unsigned d);
   bool isScattered(Value v, unsigned rows, unsigned sum);
+  int64_t mostColumnsOf(const MatrixProduct &product) const;
   bool areIntegers(mlir::Value a, mlir::Value c);
   bool areInMemory(mlir::Value a, mlir::Value c,
                    llvm::function_ref<bool(mlir::Type)> kind);

@@ -50,6 +50,9 @@ struct MatrixProduct {
   /// for each index of these, the last of which runs fastest.
   llvm::SmallVector<unsigned, 2> outerSums;
   mlir::Type element;
+  /// What sums along `k` are multiplied by before they are added up, where that is not the
+  /// same for all of them: scales of blocks of numbers of 8 bits.
+  mlir::Value scale;
   /// A second product, which is summed along the streamed dim: it accumulates into a
   /// state of the fold. First products are of the inputs of a step alone.
   bool isSecond = false;
@@ -110,10 +113,13 @@ struct MatrixPlan {
   int64_t rows() const { return consumerRows * consumers; }
   /// Elements of a sum that a tile has where it is cut.
   int64_t sumTile() const { return kSumBytes / elementBytes; }
-  /// The unit has few digits for sums of floats of 8 bits: it adds up one tile of the sum
-  /// at a time, which threads add to sums of f32.
+  /// The unit has few digits for sums of floats of 8 bits, and knows no scales of blocks: it
+  /// adds up one tile of the sum at a time, which threads add to sums of f32.
   bool addsTilesInRegisters() const {
-    return elementBytes == 1 && !isOfIntegers;
+    return elementBytes == 1 &&
+           (!isOfIntegers || llvm::any_of(products, [](const auto &product) {
+             return bool(product.scale);
+           }));
   }
   /// Threads of a block.
   int64_t threads() const {
