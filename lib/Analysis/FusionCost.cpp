@@ -215,7 +215,7 @@ static bool isForMatrixUnits(ReduceOp reduce, const DimSets &sets,
                              function_ref<double(unsigned)> extentOf) {
   if (!isMatrixProduct(reduce, sets, extentOf))
     return false;
-  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  Operation *mul = findProduct(reduce);
   bool isRounded = reduce->hasAttr(kNarrowedAttr);
   for (Value v : mul->getOperands()) {
     if (auto extend = v.getDefiningOp<arith::ExtFOp>())
@@ -248,13 +248,13 @@ VariableSet CostBuilder::variablesOf(const FusionSpace::Instance &instance,
 static bool isOfFloats(ReduceOp reduce) {
   if (!reduce.getOperand(0).getType().isF32())
     return false;
-  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  Operation *mul = findProduct(reduce);
   return llvm::all_of(mul->getOperands(), [](Value v) {
     if (auto extend = v.getDefiningOp<arith::ExtFOp>())
       v = extend.getIn();
     Type type = v.getType();
     return type.isF16() || type.isBF16() || type.isF32() ||
-           isa<FloatTF32Type>(type);
+           isa<FloatTF32Type, Float8E4M3FNType, Float8E5M2Type>(type);
   });
 }
 
@@ -281,7 +281,7 @@ bool CostBuilder::isNarrow(unsigned instance, Value v) const {
 /// The dims of a product's result that this factor alone has.
 static SmallBitVector findSide(ReduceOp reduce, const DimSets &sets,
                                unsigned factor) {
-  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  Operation *mul = findProduct(reduce);
   SmallBitVector side = toDimSet(reduce.getInto(), sets.getNumDims());
   side &= sets[mul->getOperand(factor)];
   side.reset(sets[mul->getOperand(1 - factor)]);
@@ -318,7 +318,7 @@ bool CostBuilder::mayBeChained(const FusionSpace::Instance &instance,
   };
   if (count(toDimSet(reduce.getOver(), n)) <= kMatrixColumns)
     return true;
-  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  Operation *mul = findProduct(reduce);
   return llvm::any_of(mul->getOperands(), [&](Value operand) {
     SmallBitVector columns = toDimSet(reduce.getInto(), n);
     columns.reset(sets[operand]);
@@ -378,20 +378,22 @@ void CostBuilder::addProducts(unsigned number) {
     bool isPlain = isReadPlainly(op, reduce);
     SmallBitVector left = findSide(reduce, *sets, 0),
                    right = findSide(reduce, *sets, 1);
-    products.push_back(
-        {reduce,
-         isForMatrixUnits(reduce, *sets, extentOfDim) ||
-             llvm::all_of(
-                 reduce.getOperand(0).getDefiningOp()->getOperands(),
-                 [&](Value factor) { return isNarrow(number, factor); }),
-         isOfFloats(reduce), isPlain,
-         isPlain && !scalar.contains(op) &&
-             mayBeChained(instance, reduce, *sets),
-         llvm::all_of(
-             reduce.getOperand(0).getDefiningOp()->getOperands(),
-             [&](Value factor) { return isFromMemory(number, factor); }),
-         variablesOf(instance, left | right), variablesOf(instance, left),
-         variablesOf(instance, right)});
+    products.push_back({reduce,
+                        isForMatrixUnits(reduce, *sets, extentOfDim) ||
+                            llvm::all_of(findProduct(reduce)->getOperands(),
+                                         [&](Value factor) {
+                                           return isNarrow(number, factor);
+                                         }),
+                        isOfFloats(reduce), isPlain,
+                        isPlain && !scalar.contains(op) &&
+                            mayBeChained(instance, reduce, *sets),
+                        llvm::all_of(findProduct(reduce)->getOperands(),
+                                     [&](Value factor) {
+                                       return isFromMemory(number, factor);
+                                     }),
+                        variablesOf(instance, left | right),
+                        variablesOf(instance, left),
+                        variablesOf(instance, right)});
   }
 }
 

@@ -98,6 +98,8 @@ static void addFusion(OpPassManager &pm, const CompileOptions &options,
   if (!options.strict && fuse.prices && options.along.empty() &&
       options.shard.empty())
     pm.addPass(createSplitTotals());
+  if (!options.strict)
+    pm.addPass(createFactorSums());
   pm.addPass(createFuse(fuse));
   if (!options.strict)
     pm.addPass(createNestReductions());

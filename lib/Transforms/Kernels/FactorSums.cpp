@@ -5,6 +5,9 @@
 // memory has, of which matrix units multiply most at a time. A sum of multiples is the multiple
 // of the sum.
 //
+// The maps that multiply by them are taken in before: what follows a quantisation belongs to
+// the product, not to the kernel that quantises.
+//
 //===----------------------------------------------------------------------===//
 #include "redfuse/Analysis/RoundedSums.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
@@ -14,6 +17,7 @@
 #include "redfuse/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace redfuse {
@@ -120,6 +124,22 @@ bool ScaledSum::findBlocks() {
          llvm::none_of(ofBlocks, [&](Value v) { return sets[v].test(*along); });
 }
 
+/// Whether what a cascade makes is rounded to 16 bits by whoever reads it, and nothing else: it
+/// will be so where it is made.
+static bool isRoundedNext(CascadeOp op) {
+  return llvm::all_of(op->getUses(), [](OpOperand &use) {
+    auto reader = dyn_cast<CascadeOp>(use.getOwner());
+    if (!reader || use.getOperandNumber() >= reader.getInputs().size())
+      return false;
+    BlockArgument read =
+        reader.getBody().front().getArgument(use.getOperandNumber());
+    return llvm::all_of(read.getUsers(), [](Operation *user) {
+      return isa<arith::TruncFOp>(user) &&
+             user->getResult(0).getType().getIntOrFloatBitWidth() == 16;
+    });
+  });
+}
+
 bool ScaledSum::find() {
   if (reduce.getReducer() != Reducer::Add || reduce->getNumOperands() != 1 ||
       !reduce.getOperand(0).getType().isF32() ||
@@ -133,7 +153,8 @@ bool ScaledSum::find() {
   bool areFloats = llvm::none_of(
       codes, [](Value code) { return findCode(code).getType().isInteger(8); });
   return findBlocks() &&
-         (areIntegers || (areFloats && isRoundedBehind(reduce)));
+         (areIntegers ||
+          (areFloats && (isRoundedBehind(reduce) || isRoundedNext(op))));
 }
 
 void ScaledSum::rewrite(RewriterBase &b) {
@@ -156,6 +177,123 @@ void ScaledSum::rewrite(RewriterBase &b) {
   b.replaceAllUsesExcept(sum, scaled, scaled);
 }
 
+//===----------------------------------------------------------------------===//
+// Maps in front
+//===----------------------------------------------------------------------===//
+
+/// Maps that are taken in, one behind the other.
+static constexpr int kMostMaps = 8;
+
+/// The cascade that makes an input, if all it does is to widen numbers, to round them to 16
+/// bits and to multiply them.
+static CascadeOp findScaling(Value input) {
+  auto op = input.getDefiningOp<CascadeOp>();
+  if (!op || op->getNumResults() != 1 || op.getScheduleAttr())
+    return {};
+  AffineMap result = op.getIndexingMapsArray().back();
+  bool isScaling = llvm::all_of(
+      op.getBody().front().without_terminator(), [](Operation &inner) {
+        return isa<arith::MulFOp, arith::ExtFOp, arith::SIToFPOp,
+                   arith::UIToFPOp>(inner) ||
+               (isa<arith::TruncFOp>(inner) &&
+                inner.getResult(0).getType().getIntOrFloatBitWidth() == 16);
+      });
+  return isScaling && result.isPermutation() ? op : CascadeOp();
+}
+
+/// A copy of the cascade in which the map that makes one of its inputs is taken in; null if
+/// none can be.
+static CascadeOp takeIn(RewriterBase &b, CascadeOp op) {
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    CascadeOp map = findScaling(input);
+    if (!map)
+      continue;
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray(),
+                           own = map.getIndexingMapsArray();
+    // Where each dim of the map stands in this cascade.
+    SmallVector<AffineExpr> at(own.back().getNumDims());
+    for (auto [expr, read] :
+         llvm::zip_equal(own.back().getResults(), maps[i].getResults()))
+      at[cast<AffineDimExpr>(expr).getPosition()] = read;
+    SmallVector<Value> inputs(op.getInputs());
+    SmallVector<AffineMap> read;
+    for (AffineMap of : ArrayRef(own).drop_back())
+      read.push_back(of.replaceDimsAndSymbols(at, {}, maps[i].getNumDims(), 0));
+    unsigned first = unsigned(i), count = unsigned(read.size());
+    inputs.erase(inputs.begin() + first);
+    inputs.insert(inputs.begin() + first, map.getInputs().begin(),
+                  map.getInputs().end());
+    maps.erase(maps.begin() + first);
+    maps.insert(maps.begin() + first, read.begin(), read.end());
+
+    b.setInsertionPoint(op);
+    auto made = cast<CascadeOp>(b.clone(*op.getOperation()));
+    made.getInputsMutable().assign(inputs);
+    made.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
+    Block &body = made.getBody().front(), &of = map.getBody().front();
+    b.setInsertionPointToStart(&body);
+    IRMapping mapping;
+    for (unsigned k = 0; k < count; ++k) {
+      BlockArgument argument = of.getArgument(k);
+      mapping.map(argument, body.insertArgument(first + k, argument.getType(),
+                                                op.getLoc()));
+    }
+    for (Operation &inner : of.without_terminator())
+      b.clone(inner, mapping);
+    BlockArgument old = body.getArgument(first + count);
+    old.replaceAllUsesWith(
+        mapping.lookupOrDefault(of.getTerminator()->getOperand(0)));
+    body.eraseArgument(first + count);
+    return made;
+  }
+  return {};
+}
+
+/// Rewrites what sums of a cascade it can; whether there are any.
+static bool factor(RewriterBase &b, CascadeOp op) {
+  FailureOr<DimSets> sets =
+      DimSets::compute(cast<IndexProgramOpInterface>(op.getOperation()));
+  if (failed(sets))
+    return false;
+  Block &body = op.getBody().front();
+  bool isFactored = false;
+  for (auto reduce : llvm::make_early_inc_range(body.getOps<ReduceOp>())) {
+    ScaledSum sum(op, reduce, *sets);
+    if (!sum.find())
+      continue;
+    sum.rewrite(b);
+    isFactored = true;
+  }
+  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&inner))
+      b.eraseOp(&inner);
+  return isFactored;
+}
+
+/// The same with maps in front taken in, or as it is if that is of no use.
+static void factorWithMaps(RewriterBase &b, CascadeOp op) {
+  CascadeOp last = op;
+  for (int i = 0; i < kMostMaps; ++i) {
+    CascadeOp made = takeIn(b, last);
+    if (!made)
+      break;
+    if (last != op)
+      b.eraseOp(last);
+    last = made;
+  }
+  if (last != op) {
+    // What follows a cascade says what may be done in it.
+    b.replaceAllUsesWith(op->getResults(), last->getResults());
+    if (factor(b, last)) {
+      b.eraseOp(op);
+      return;
+    }
+    b.replaceAllUsesWith(last->getResults(), op->getResults());
+    b.eraseOp(last);
+  }
+  factor(b, op);
+}
+
 namespace {
 struct FactorSums : public redfuse::impl::FactorSumsBase<FactorSums> {
   void runOnOperation() override {
@@ -163,21 +301,13 @@ struct FactorSums : public redfuse::impl::FactorSumsBase<FactorSums> {
     if (!chip || !chip->has(Wgmma))
       return;
     IRRewriter b(&getContext());
+    SmallVector<CascadeOp> products;
     getOperation()->walk([&](CascadeOp op) {
-      FailureOr<DimSets> sets =
-          DimSets::compute(cast<IndexProgramOpInterface>(op.getOperation()));
-      if (failed(sets))
-        return;
-      Block &body = op.getBody().front();
-      for (auto reduce : llvm::make_early_inc_range(body.getOps<ReduceOp>())) {
-        ScaledSum sum(op, reduce, *sets);
-        if (sum.find())
-          sum.rewrite(b);
-      }
-      for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(body)))
-        if (isOpTriviallyDead(&inner))
-          b.eraseOp(&inner);
+      if (!op.getBody().front().getOps<ReduceOp>().empty())
+        products.push_back(op);
     });
+    for (CascadeOp op : products)
+      factorWithMaps(b, op);
   }
 };
 } // namespace

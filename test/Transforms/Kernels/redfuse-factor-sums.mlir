@@ -106,3 +106,55 @@ func.func @across(%x: tensor<64x2x128xi8>, %a: tensor<64x2xf32>, %w: tensor<3x32
   } -> tensor<64x3x32xf32>
   return %r : tensor<64x3x32xf32>
 }
+
+// Maps in front that widen numbers and multiply them are taken in: what is stored before the
+// product are the numbers, not their multiples.
+// CHECK-LABEL: func.func @maps_in_front
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<64x256xi8>, %[[A:[a-z0-9]+]]: tensor<64xf32>, %[[W:[a-z0-9]+]]: tensor<96x256xi8>
+// CHECK: redfuse.cascade {{.*}} ins(%[[Q]], %[[A]], %[[W]] : tensor<64x256xi8>, tensor<64xf32>, tensor<96x256xi8>)
+// CHECK: %[[S:.*]] = redfuse.reduce add
+// CHECK: arith.mulf %[[S]]
+// CHECK: return
+#rc = affine_map<(i, k) -> (i, k)>
+#rr = affine_map<(i, k) -> (i)>
+func.func @maps_in_front(%q: tensor<64x256xi8>, %a: tensor<64xf32>, %w: tensor<96x256xi8>, %e0: tensor<64x256xf32>, %e: tensor<64x96xf32>) -> tensor<64x96xf32> {
+  %f = redfuse.cascade {indexing_maps = [#rc, #rc]} ins(%q : tensor<64x256xi8>) outs(%e0 : tensor<64x256xf32>) {
+  ^bb0(%x: i8):
+    %x1 = arith.sitofp %x : i8 to f32
+    redfuse.yield %x1 : f32
+  } -> tensor<64x256xf32>
+  %d = redfuse.cascade {indexing_maps = [#rc, #rr, #rc]} ins(%f, %a : tensor<64x256xf32>, tensor<64xf32>) outs(%e0 : tensor<64x256xf32>) {
+  ^bb0(%x: f32, %s: f32):
+    %x1 = arith.mulf %x, %s : f32
+    redfuse.yield %x1 : f32
+  } -> tensor<64x256xf32>
+  %r = redfuse.cascade {indexing_maps = [#ik, #jk, #ij]} ins(%d, %w : tensor<64x256xf32>, tensor<96x256xi8>) outs(%e : tensor<64x96xf32>) {
+  ^bb0(%x: f32, %w0: i8):
+    %w1 = arith.sitofp %w0 : i8 to f32
+    %p = arith.mulf %x, %w1 : f32
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<64x96xf32>
+  return %r : tensor<64x96xf32>
+}
+
+// Not for one that adds.
+// CHECK-LABEL: func.func @sums_in_front
+// CHECK-COUNT-2: redfuse.cascade
+// CHECK: redfuse.reduce add
+func.func @sums_in_front(%q: tensor<64x256xi8>, %a: tensor<64xf32>, %w: tensor<96x256xi8>, %e0: tensor<64x256xf32>, %e: tensor<64x96xf32>) -> tensor<64x96xf32> {
+  %d = redfuse.cascade {indexing_maps = [#rc, #rr, #rc]} ins(%q, %a : tensor<64x256xi8>, tensor<64xf32>) outs(%e0 : tensor<64x256xf32>) {
+  ^bb0(%x: i8, %s: f32):
+    %x1 = arith.sitofp %x : i8 to f32
+    %x2 = arith.addf %x1, %s : f32
+    redfuse.yield %x2 : f32
+  } -> tensor<64x256xf32>
+  %r = redfuse.cascade {indexing_maps = [#ik, #jk, #ij]} ins(%d, %w : tensor<64x256xf32>, tensor<96x256xi8>) outs(%e : tensor<64x96xf32>) {
+  ^bb0(%x: f32, %w0: i8):
+    %w1 = arith.sitofp %w0 : i8 to f32
+    %p = arith.mulf %x, %w1 : f32
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<64x96xf32>
+  return %r : tensor<64x96xf32>
+}
