@@ -6,12 +6,15 @@
 #include "redfuse/Algebra/Derivation.h"
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/RoundedSums.h"
 #include "redfuse/Analysis/TileProgram.h"
 #include "redfuse/Analysis/Windows.h"
 #include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -92,26 +95,63 @@ static bool isTooLargeToHold(CascadeOp cascade, const ScheduleShape &shape,
   return false;
 }
 
-/// Whether a product of 16-bit floats has too few rows, or columns, to be one of matrices
-/// elsewhere, and matrix units take it whole all the same: 4 rows by weights of 12544 x 5376
-/// take 43 us on an H200 so, where eager PyTorch takes 47.
+/// Whether a factor is made of inputs of 16 bits and fewer, some of 8 bits: packed weights.
+static bool isOfPackedNumbers(Value factor) {
+  SetVector<Value> open;
+  open.insert(factor);
+  bool hasBytes = false;
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (auto argument = dyn_cast<BlockArgument>(open[i])) {
+      Type type = argument.getType();
+      if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() > 16)
+        return false;
+      hasBytes |= type.getIntOrFloatBitWidth() == 8;
+      continue;
+    }
+    Operation *def = open[i].getDefiningOp();
+    if (!isPure(def) || def->getNumRegions() != 0)
+      return false;
+    if (def->getBlock() == factor.getDefiningOp()->getBlock())
+      open.insert_range(def->getOperands());
+  }
+  return hasBytes;
+}
+
+/// Whether a product has too few rows, or columns, to be one of matrices elsewhere, and matrix
+/// units take it whole all the same: of 16-bit floats (4 rows by weights of 12544 x 5376 take 43
+/// us on an H200 so, where eager PyTorch takes 47), or of packed weights (4 rows by 11008 x 4096
+/// of 8 bits took threads 128 us).
 static bool isProductOfFewRows(CascadeOp cascade, const ScheduleShape &shape) {
   const Chip *chip = getChipOf(cascade);
   if (!chip || !chip->has(Wgmma) || shape.reduces.size() != 1)
     return false;
   ReduceOp reduce = shape.reduces.front();
-  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  Operation *mul = findProduct(reduce);
   SmallVector<int64_t> extents = getStaticExtents(cascade);
-  if (!isa_and_nonnull<arith::MulFOp>(mul) ||
-      !reduce.getOperand(0).getType().isF32() ||
+  Type sum = reduce.getOperand(0).getType();
+  if (!mul || (!sum.isF32() && !sum.isInteger(32)) ||
       llvm::any_of(extents, ShapedType::isDynamic))
     return false;
+  double products = 1;
+  for (int64_t d : reduce.getOver())
+    products *= double(extents[d]);
+  unsigned integers = 0, floats = 0;
   for (Value factor : mul->getOperands()) {
-    auto extend = factor.getDefiningOp<arith::ExtFOp>();
-    auto argument =
-        extend ? dyn_cast<BlockArgument>(extend.getIn()) : BlockArgument();
-    if (!argument || argument.getType().getIntOrFloatBitWidth() != 16)
+    Operation *widen = factor.getDefiningOp();
+    if (!isa_and_nonnull<arith::ExtFOp, arith::SIToFPOp, arith::UIToFPOp,
+                         arith::ExtSIOp, arith::ExtUIOp>(widen))
       return false;
+    auto argument = dyn_cast<BlockArgument>(widen->getOperand(0));
+    if (!argument) {
+      if (!isOfPackedNumbers(widen->getOperand(0)))
+        return false;
+      continue;
+    }
+    int64_t bits = argument.getType().getIntOrFloatBitWidth();
+    if (bits != 8 && (bits != 16 || !isa<arith::ExtFOp>(widen)))
+      return false;
+    integers += argument.getType().isInteger(8);
+    floats += bits == 8 && !argument.getType().isInteger(8);
     // Rows that begin at whole 16 bytes, as copies have them.
     unsigned i = argument.getArgNumber();
     AffineMap map =
@@ -119,9 +159,15 @@ static bool isProductOfFewRows(CascadeOp cascade, const ScheduleShape &shape) {
     auto type = dyn_cast<RankedTensorType>(cascade->getOperand(i).getType());
     if (!type || map.getNumResults() == 0 ||
         !isa<AffineDimExpr>(map.getResults().back()) ||
-        type.getShape().back() % 8 != 0)
+        findRow(type, map, reduce) * bits % 128 != 0)
       return false;
   }
+  // Numbers of 8 bits on both sides are multiplied as they are.
+  if (integers + floats == 2 &&
+      !(integers == 2 ? fitsI32(reduce, mul->getOperands(), products)
+        : floats == 2 ? isRoundedBehind(reduce)
+                      : false))
+    return false;
   return isMatrixProduct(reduce, shape.sets, [&](unsigned d) {
     return extents[d] > 1 ? std::max(double(extents[d]), kVectorExtent + 1)
                           : 1.0;

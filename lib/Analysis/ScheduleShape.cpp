@@ -67,6 +67,23 @@ findCrossed(CascadeOp cascade, const ScheduleShape &shape) {
   return best;
 }
 
+int64_t redfuse::findRow(RankedTensorType type, AffineMap map,
+                         ReduceOp reduce) {
+  int64_t row = 1;
+  unsigned dims = 0;
+  for (auto [expr, extent] : llvm::zip(llvm::reverse(map.getResults()),
+                                       llvm::reverse(type.getShape()))) {
+    auto d = dyn_cast<AffineDimExpr>(expr);
+    if (dims++ > 0 &&
+        (!d || !llvm::is_contained(reduce.getOver(), int64_t(d.getPosition()))))
+      break;
+    if (ShapedType::isDynamic(extent))
+      return 0;
+    row *= extent;
+  }
+  return row;
+}
+
 /// Whether a product has so few rows or columns, of 16-bit floats whose rows in memory do
 /// not begin at multiples of 16 bytes, of other types, or in windows, that no matrix unit
 /// takes it.
@@ -93,10 +110,9 @@ static bool isLeftToThreads(CascadeOp cascade, const ScheduleShape &shape,
           !isa<AffineDimExpr>(e) && llvm::any_of(reduce.getOver(), [&](auto d) {
             return e.isFunctionOfDim(unsigned(d));
           });
-    int64_t last = type.getShape().back(), bits = type.getElementTypeBitWidth();
+    int64_t bits = type.getElementTypeBitWidth();
     areShort &= bits <= 16;
-    isRagged |= type.getRank() > 1 && !ShapedType::isDynamic(last) &&
-                last * bits % 128 != 0;
+    isRagged |= type.getRank() > 1 && findRow(type, map, reduce) * bits % 128;
   }
   // Contractions have eight rows and more.
   return areShort && !hasWindow ? isRagged && rows <= kFewRows

@@ -56,6 +56,11 @@ struct ScheduleShape {
 /// The points along these dims.
 double product(const ScheduleShape &shape, const llvm::SmallBitVector &set);
 
+/// How many neighbours in memory lie along the last dim of an input and, before it, along dims
+/// that are summed: a row. 0: nobody knows.
+int64_t findRow(mlir::RankedTensorType type, mlir::AffineMap map,
+                ReduceOp reduce);
+
 /// Fails where the body is ill-formed.
 llvm::FailureOr<ScheduleShape> analyseShape(CascadeOp cascade, bool isGpu);
 

@@ -31,7 +31,7 @@ using namespace redfuse;
 /// Elements of a sum for which a unit of warpgroups has one scale: a tile of its own.
 static constexpr int64_t kSumsOfScale = 128;
 /// Rows and columns from which on units multiply.
-static constexpr int64_t kLeastSide = 8;
+static constexpr int64_t kLeastSide = 2;
 
 namespace {
 /// A sum of products of two numbers of 8 bits and of what they are multiplied by.

@@ -106,6 +106,12 @@ def test_products(m: int, n: int, k: int) -> None:
     check(m, n, k)
 
 
+@pytest.mark.parametrize("sums", ["i32", "f32"])
+@pytest.mark.parametrize("rows", [2, 4, 7])
+def test_few_rows(rows: int, sums: str) -> None:
+    check(rows, 200, 1024, sums=sums, result="bf16")
+
+
 @pytest.mark.parametrize("kinds", [(UNSIGNED, SIGNED), (SIGNED, UNSIGNED), (UNSIGNED, UNSIGNED)])
 @pytest.mark.parametrize("sums", ["i32", "f32"])
 def test_signs(kinds: tuple[str, str], sums: str) -> None:
@@ -141,3 +147,41 @@ def test_an_operand_that_does_not_lie_along_the_sum_is_copied() -> None:
 
 def test_sums_of_floats_longer_than_i32_are_cut() -> None:
     check(16, 24, 1 << 18, sums="f32", result="f32", extremes=True)
+
+
+def packed(m: int, n: int, k: int) -> str:
+    """bf16 numbers times weights of 8 bits."""
+    return f"""
+func.func @main(%x: tensor<{m}x{k}xbf16>, %w: tensor<{n}x{k}xi8>) -> tensor<{m}x{n}xf32> {{
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<{m}x{n}xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+  %r = linalg.generic {{indexing_maps = [affine_map<(i, j, k) -> (i, k)>,
+      affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%x, %w : tensor<{m}x{k}xbf16>, tensor<{n}x{k}xi8>) outs(%z : tensor<{m}x{n}xf32>) {{
+  ^bb0(%x0: bf16, %w0: i8, %o: f32):
+    %w1 = arith.sitofp %w0 : i8 to bf16
+    %u = arith.extf %x0 : bf16 to f32
+    %v = arith.extf %w1 : bf16 to f32
+    %p = arith.mulf %u, %v : f32
+    %t = arith.addf %o, %p : f32
+    linalg.yield %t : f32
+  }} -> tensor<{m}x{n}xf32>
+  return %r : tensor<{m}x{n}xf32>
+}}"""
+
+
+@pytest.mark.parametrize("rows", [2, 3, 5, 8, 17])
+def test_packed_weights_are_widened_on_their_way(rows: int) -> None:
+    """One kernel, whose units multiply however few rows there are."""
+    n, k = 136, 512
+    exe = compiled(packed(rows, n, k))
+    assert len(exe.resources) == 1 and "bf16.bf16.f32" in exe.asm
+    rng = np.random.default_rng(rows)
+    x = rng.standard_normal((rows, k)).astype(ml_dtypes.bfloat16)
+    w = rng.integers(-128, 128, (n, k)).astype(np.int8)
+    wide = x.astype(np.float64), w.astype(np.float64)
+    exact, most = wide[0] @ wide[1].T, np.abs(wide[0]) @ np.abs(wide[1]).T
+    found = execute(exe, [x, w], [np.empty((rows, n), np.float32)])[0][0]
+    assert (np.abs(found - exact) <= most * k * 2.0**-24).all()

@@ -485,7 +485,15 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   cost.rows = extentOf(form.rows);
   cost.columns = extentOf(form.columns);
   cost.sums = extentOf(form.sums);
-  if (std::min(cost.rows, cost.columns) < double(kLeastSide) ||
+  // What is computed on the way in is so once for all rows, however few.
+  auto isOnItsWay = [](Value v, MatrixElement as) {
+    return !isa<BlockArgument>(v) ||
+           v.getType().getIntOrFloatBitWidth() < elementBits(as);
+  };
+  bool isComputed =
+      isOnItsWay(form.left, x.left) || isOnItsWay(form.right, x.right);
+  if (std::min(cost.rows, cost.columns) <
+          double(isComputed ? kLeastComputedSide : kLeastSide) ||
       cost.batch * cost.rows * cost.columns * cost.sums <
           double(kLeastProducts))
     return std::nullopt;
