@@ -125,7 +125,13 @@ def check(
 @pytest.mark.parametrize("kind", [E4M3, I8])
 @pytest.mark.parametrize(
     "m, p, j, g, k",
-    [(130, 2, 128, 3, 128), (65, 1, 72, 5, 256), (8, 3, 32, 16, 128), (300, 2, 264, 2, 128)],
+    [
+        (3, 2, 72, 4, 128),
+        (130, 2, 128, 3, 128),
+        (65, 1, 72, 5, 256),
+        (8, 3, 32, 16, 128),
+        (300, 2, 264, 2, 128),
+    ],
 )
 def test_blocks(m: int, p: int, j: int, g: int, k: int, kind: str) -> None:
     check(m, p, j, g, k, kind)
