@@ -95,8 +95,7 @@ static bool isTooLargeToHold(CascadeOp cascade, const ScheduleShape &shape,
   return false;
 }
 
-/// Whether a factor is made of inputs of 16 bits and fewer, some of 8 bits: packed weights.
-static bool isOfPackedNumbers(Value factor) {
+bool redfuse::isOfPackedNumbers(Value factor) {
   SetVector<Value> open;
   open.insert(factor);
   bool hasBytes = false;

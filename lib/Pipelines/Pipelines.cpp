@@ -94,12 +94,12 @@ static void addFusion(OpPassManager &pm, const CompileOptions &options,
     pm.addPass(createReduceGathers());
   else if (!options.strict)
     pm.addPass(createReduceGathers({/*behindProducts=*/true}));
+  if (!options.strict)
+    pm.addPass(createFactorSums());
   // What is streamed, or shared out, is an axis as it was written.
   if (!options.strict && fuse.prices && options.along.empty() &&
       options.shard.empty())
     pm.addPass(createSplitTotals());
-  if (!options.strict)
-    pm.addPass(createFactorSums());
   pm.addPass(createFuse(fuse));
   if (!options.strict)
     pm.addPass(createNestReductions());

@@ -4,6 +4,8 @@
 // row's ends: both are over the same dim then, and a row is one step of what is left.
 //
 //===----------------------------------------------------------------------===//
+#include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 #include "redfuse/Transforms/Passes.h"
@@ -64,6 +66,10 @@ struct NestReductions
         // One that combines by a region may take its elements in one order only.
         if (reduce.getNumOperands() != 1 || !reduce.getCombine().empty() ||
             reduce.getReducer() == Reducer::TopK)
+          continue;
+        // Units of warpgroups take blocks of a sum with their scales.
+        const Chip *chip = getChipOf(op);
+        if (chip && chip->has(Wgmma) && findBlockScale(reduce))
           continue;
         SmallBitVector inner =
             findReducedBefore(reduce, op.getNumIterationDims());

@@ -197,9 +197,9 @@ struct SplitTotals : public redfuse::impl::SplitTotalsBase<SplitTotals> {
       SmallVector<int64_t> extents = getStaticExtents(op);
       FailureOr<DimSets> sets =
           DimSets::compute(cast<IndexProgramOpInterface>(op.getOperation()));
-      if (failed(sets) || isMatrixProduct(reduce, *sets, [&](unsigned d) {
-            return double(extents[d]);
-          }))
+      if (failed(sets) || findBlockScale(reduce) ||
+          isMatrixProduct(reduce, *sets,
+                          [&](unsigned d) { return double(extents[d]); }))
         continue;
       SmallBitVector inner = RowDims().find(op);
       inner &= toDimSet(reduce.getOver(), unsigned(extents.size()));

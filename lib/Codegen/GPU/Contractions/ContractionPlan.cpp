@@ -1,6 +1,7 @@
 //===- ContractionPlan.cpp - how a sum of products is cut into tiles ------===//
 #include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
 #include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Codegen/GPU/Contractions/OperandBox.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
@@ -485,15 +486,11 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   cost.rows = extentOf(form.rows);
   cost.columns = extentOf(form.columns);
   cost.sums = extentOf(form.sums);
-  // What is computed on the way in is so once for all rows, however few.
-  auto isOnItsWay = [](Value v, MatrixElement as) {
-    return !isa<BlockArgument>(v) ||
-           v.getType().getIntOrFloatBitWidth() < elementBits(as);
-  };
-  bool isComputed =
-      isOnItsWay(form.left, x.left) || isOnItsWay(form.right, x.right);
+  // Packed weights are unpacked once for all rows, however few.
+  bool arePacked = elementBits(x.left) == 16 && (isOfPackedNumbers(form.left) ||
+                                                 isOfPackedNumbers(form.right));
   if (std::min(cost.rows, cost.columns) <
-          double(isComputed ? kLeastComputedSide : kLeastSide) ||
+          double(arePacked ? kLeastPackedSide : kLeastSide) ||
       cost.batch * cost.rows * cost.columns * cost.sums <
           double(kLeastProducts))
     return std::nullopt;

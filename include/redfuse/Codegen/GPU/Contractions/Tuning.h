@@ -109,9 +109,9 @@ inline constexpr double kMostOfZeros = 1.5;
 /// Products with fewer rows or columns, or with less work (multiply-adds), are left to
 /// others.
 inline constexpr int64_t kLeastSide = 8, kLeastProducts = 1 << 14;
-/// Of products whose factors are computed: 4 rows by 11008 x 4096 packed weights of 8 bits took
-/// threads 128 us on an H200, and matrix units with 8 rows 39.
-inline constexpr int64_t kLeastComputedSide = 2;
+/// The same of packed weights: 4 rows by 11008 x 4096 of 8 bits took threads 128 us on an H200,
+/// and takes matrix units 40.
+inline constexpr int64_t kLeastPackedSide = 2;
 
 //===----------------------------------------------------------------------===//
 // Predicted times: cycles of a multiprocessor
