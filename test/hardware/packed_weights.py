@@ -47,7 +47,7 @@ def run(rows: int) -> None:
         torch._dynamo.reset()
         peer = torch.compile(f, dynamic=False)
         graphs = [
-            replayed(lambda i, g=g: g(*data[i]), SETS)  # type: ignore[misc]
+            replayed(lambda i, g=g, data=data: g(*data[i]), SETS)  # type: ignore[misc]
             for g in (own, peer)
         ]
         times = [[microseconds(graph, 1, calls=4) / SETS for graph in graphs] for _ in range(3)]
