@@ -23,6 +23,9 @@ Value redfuse::findBlockScale(ReduceOp reduce) {
   auto mul = reduce.getOperand(0).getDefiningOp<arith::MulFOp>();
   if (!mul || reduce.getReducer() != Reducer::Add)
     return {};
+  const Chip *chip = getChipOf(reduce);
+  if (!chip || !chip->has(Wgmma))
+    return {};
   for (unsigned i : {0, 1})
     if (auto product = mul->getOperand(i).getDefiningOp<arith::MulFOp>();
         product && llvm::all_of(product->getOperands(), isOfBytes))

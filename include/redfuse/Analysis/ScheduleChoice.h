@@ -20,7 +20,7 @@ inline constexpr llvm::StringLiteral kTakenApartAttr = "redfuse.taken_apart";
 /// Whether a factor is made of inputs of 16 bits and fewer, some of 8 bits: packed weights.
 bool isOfPackedNumbers(mlir::Value factor);
 /// What multiplies each product of two numbers of 8 bits in a sum, as redfuse-factor-sums
-/// leaves the scales of blocks of it; null if nothing does.
+/// leaves the scales of blocks of it, for units of warpgroups; null if nothing does.
 mlir::Value findBlockScale(ReduceOp reduce);
 /// The multiplication of the two factors of a sum of products, of which such a scale is none;
 /// null if it is no such sum.

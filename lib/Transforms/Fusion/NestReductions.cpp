@@ -4,7 +4,6 @@
 // row's ends: both are over the same dim then, and a row is one step of what is left.
 //
 //===----------------------------------------------------------------------===//
-#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
@@ -68,8 +67,7 @@ struct NestReductions
             reduce.getReducer() == Reducer::TopK)
           continue;
         // Units of warpgroups take blocks of a sum with their scales.
-        const Chip *chip = getChipOf(op);
-        if (chip && chip->has(Wgmma) && findBlockScale(reduce))
+        if (findBlockScale(reduce))
           continue;
         SmallBitVector inner =
             findReducedBefore(reduce, op.getNumIterationDims());
