@@ -105,11 +105,11 @@ def available_workers() -> int:
 
 def run_torch_sample(venv: Venv) -> int:
     """What of the tests with PyTorch is in CI: programs over several processes, a sample of its
-    operations, and one of three of the others."""
+    operations, and one of five of the others."""
     if not install_cpu_torch(venv):
         say("no PyTorch for CPUs among pip's indexes: its tests are left out (test --torch)")
         return 0
-    os.environ["REDFUSE_TEST_TORCH"] = "3"
+    os.environ["REDFUSE_TEST_TORCH"] = "5"
     folders = [str(ROOT / "test" / name) for name in TORCH_FOLDERS]
     return run_pytest(venv, folders, workers=available_workers())
 
