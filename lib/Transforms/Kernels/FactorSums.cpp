@@ -171,10 +171,12 @@ void ScaledSum::rewrite(RewriterBase &b) {
   b.modifyOpInPlace(reduce, [&] { reduce->setOperand(0, product); });
   if (outer.empty())
     return;
+  // One after the other: the product of two large scales may be infinite, and the sum zero.
   b.setInsertionPointAfter(reduce);
-  Value factor = multiply(Value(), outer), sum = reduce.getResult(0);
-  auto scaled = arith::MulFOp::create(b, loc, sum, factor);
-  b.replaceAllUsesExcept(sum, scaled, scaled);
+  Value sum = reduce.getResult(0);
+  auto first = arith::MulFOp::create(b, loc, sum, outer.front());
+  Value scaled = multiply(first, ArrayRef(outer).drop_front());
+  b.replaceAllUsesExcept(sum, scaled, first);
 }
 
 //===----------------------------------------------------------------------===//

@@ -28,8 +28,8 @@
 // CHECK-DAG: %[[WF:.*]] = arith.extf %[[W]]
 // CHECK: %[[P:.*]] = arith.mulf %[[XF]], %[[WF]]
 // CHECK: %[[S:.*]] = redfuse.reduce add %[[P]]
-// CHECK: %[[F:.*]] = arith.mulf %[[A]], %[[B]]
-// CHECK: %[[R:.*]] = arith.mulf %[[S]], %[[F]]
+// CHECK: %[[F:.*]] = arith.mulf %[[S]], %[[A]]
+// CHECK: %[[R:.*]] = arith.mulf %[[F]], %[[B]]
 // CHECK: redfuse.yield %[[R]]
 func.func @rows_and_columns(%x: tensor<64x256xf8E4M3FN>, %a: tensor<64xf32>, %w: tensor<96x256xf8E4M3FN>, %b: tensor<96xf32>, %e: tensor<64x96xf32>) -> tensor<64x96xf32> {
   %r = redfuse.cascade {indexing_maps = [#ik, #i, #jk, #j, #ij]} ins(%x, %a, %w, %b : tensor<64x256xf8E4M3FN>, tensor<64xf32>, tensor<96x256xf8E4M3FN>, tensor<96xf32>) outs(%e : tensor<64x96xf32>) {

@@ -371,8 +371,8 @@ def FactorSums : Pass<"redfuse-factor-sums"> {
       %y = arith.extf %b : f8E4M3FN to f32
       %p = arith.mulf %x, %y : f32
       %q = redfuse.reduce add %p over [2] into [0, 1] : f32
-      %f = arith.mulf %s, %t : f32
-      %r = arith.mulf %q, %f : f32
+      %f = arith.mulf %q, %s : f32
+      %r = arith.mulf %f, %t : f32
       redfuse.yield %r : f32
     ```
   }];
