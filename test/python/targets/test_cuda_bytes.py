@@ -56,10 +56,10 @@ func.func @main(%x: {a}, %y: {b}, %s: tensor<{m}xf32>) -> tensor<{m}x{n}x{result
 }}"""
 
 
-def compiled(program: str) -> redfuse.Executable:
+def compiled(program: str, **options: object) -> redfuse.Executable:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # ptxas warns of spills, and of products made one by one
-        return redfuse.compile(program, target="cuda:sm_90a", options={"cache": False})
+        return redfuse.compile(program, target="cuda:sm_90a", options={"cache": False, **options})
 
 
 def check(

@@ -3,13 +3,11 @@ i64 but for what i32 wraps, or to f32 rounded once."""
 
 from __future__ import annotations
 
-import warnings
-
 import ml_dtypes
 import numpy as np
 import pytest
-import redfuse
 from drivers.simulated import execute
+from test_cuda_bytes import compiled
 
 SIGNED, UNSIGNED = "si8", "ui8"
 
@@ -60,12 +58,6 @@ func.func @main(%x: tensor<{m}x{k}xi8>, %y: {y}, %s: tensor<{m}xf32>) -> tensor<
   }} -> tensor<{m}x{n}x{result}>
   return %c2 : tensor<{m}x{n}x{result}>
 }}"""
-
-
-def compiled(program: str) -> redfuse.Executable:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # ptxas warns of spills, and of products made one by one
-        return redfuse.compile(program, target="cuda:sm_90a", options={"cache": False})
 
 
 NUMPY = {SIGNED: np.int8, UNSIGNED: np.uint8}

@@ -3,13 +3,12 @@ rows and columns, and of blocks of 128 elements of the sum. Results of the simul
 
 from __future__ import annotations
 
-import warnings
-
 import ml_dtypes
 import numpy as np
 import pytest
 import redfuse
 from drivers.simulated import execute
+from test_cuda_bytes import compiled
 
 E4M3, I8 = "f8E4M3FN", "i8"
 NUMPY = {E4M3: ml_dtypes.float8_e4m3fn, I8: np.int8}
@@ -71,12 +70,6 @@ func.func @main(%x: {x}, %a: {a}, %w: {w}, %b: {b}) -> {r} {{
   }} -> {r}
   return %c : {r}
 }}"""
-
-
-def compiled(program: str, **options: object) -> redfuse.Executable:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # ptxas warns of spills, and of products made one by one
-        return redfuse.compile(program, target="cuda:sm_90a", options={"cache": False, **options})
 
 
 def instruction(kind: str) -> str:
