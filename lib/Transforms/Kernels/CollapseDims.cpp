@@ -144,9 +144,13 @@ findRuns(CascadeOp op, const SmallBitVector *known = nullptr) {
   SmallBitVector isFixed(numDims), isTaken(numDims);
   if (known)
     isFixed = ~*known;
-  for (Operation &inner : op.getBody().front())
+  for (Operation &inner : op.getBody().front()) {
     if (auto index = dyn_cast<IndexOp>(inner); index && !known)
       isFixed.set(index.getDim());
+    // Prefixes begin anew where one of its neighbours goes on.
+    if (auto scan = dyn_cast<ScanOp>(inner))
+      isFixed.set(scan.getDim());
+  }
   for (unsigned d = 0; d < numDims; ++d)
     if (ShapedType::isDynamic(extents[d]))
       isFixed.set(d);
@@ -378,6 +382,8 @@ void Collapsed::rewrite(RewriterBase &b) {
     reduce.setOver(collapsedDims(reduce.getOver()));
     reduce.setInto(collapsedDims(reduce.getInto()));
   }
+  for (auto scan : made.getBody().front().getOps<ScanOp>())
+    scan.setDim(places[scan.getDim()]);
   SmallVector<Value> results;
   for (auto [result, now, map] :
        llvm::zip_equal(op->getResults(), made->getResults(),

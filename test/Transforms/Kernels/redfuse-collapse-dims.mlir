@@ -136,3 +136,23 @@ func.func @windows_by_weights(%x: tensor<2x8x7x8x3x32xbf16>, %w: tensor<64x3x32x
   } -> tensor<2x8x7x8x64xf32>
   return %r : tensor<2x8x7x8x64xf32>
 }
+
+#all4 = affine_map<(b, r, t, s) -> (b, r, t, s)>
+#w4 = affine_map<(b, r, t, s) -> (s)>
+#no_s = affine_map<(b, r, t, s) -> (b, r, t)>
+
+// Few rows of a product, of which prefixes are taken along one dim: that dim stays alone, and is
+// the second of three now.
+// CHECK-LABEL: func.func @prefixes
+// CHECK: redfuse.scan add %{{.*}} along 1 : f32
+// CHECK: redfuse.reduce add %{{.*}} over [2] into [0, 1] : f32
+func.func @prefixes(%x: tensor<2x3x5x4xf32>, %w: tensor<4xf32>, %e: tensor<2x3x5xf32>) -> tensor<2x3x5xf32> {
+  %r = redfuse.cascade {indexing_maps = [#all4, #w4, #no_s]} ins(%x, %w : tensor<2x3x5x4xf32>, tensor<4xf32>) outs(%e : tensor<2x3x5xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %p = redfuse.scan add %a along 2 : f32
+    %m = arith.mulf %p, %b : f32
+    %s = redfuse.reduce add %m over [3] into [0, 1, 2] : f32
+    redfuse.yield %s : f32
+  } -> tensor<2x3x5xf32>
+  return %r : tensor<2x3x5xf32>
+}
