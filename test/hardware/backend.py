@@ -154,11 +154,11 @@ def llama_prefill() -> Made:
 
 @model
 def llama_decode() -> Made:
-    """The next word of 8 texts, with room for 8192; one with room for 1024 on a CPU."""
+    """The next word of 8 texts, with room for 8192; of one on a CPU."""
     import torch
 
     angles = torch.rand(1, 128)
-    batch, room = size(8, 1), size(8192, 1024)
+    batch, room = size(8, 1), 8192
     x = torch.randn(batch, 1, 4096)
     place = torch.tensor([room - 192])
     return _llama_layer(batch, room), (x, angles.cos(), angles.sin(), place)
@@ -229,10 +229,10 @@ def _mamba(hidden: int, inner: int, states: int, rank: int) -> Any:
 
 @model
 def mamba_block() -> Made:
-    """A block of Mamba-130M's sizes, 4 texts of 2048 words; one of 64 on a CPU."""
+    """A block of Mamba-130M's sizes, 4 texts of 2048 words; one of 512 on a CPU."""
     import torch
 
-    return _mamba(768, 1536, 16, 48), (torch.randn(size(4, 1), size(2048, 64), 768),)
+    return _mamba(768, 1536, 16, 48), (torch.randn(size(4, 1), size(2048, 512), 768),)
 
 
 def first(results: Any) -> Any:

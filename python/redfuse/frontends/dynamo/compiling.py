@@ -16,7 +16,7 @@ from torch._inductor import config
 from torch._inductor.custom_graph_pass import CustomGraphPass
 
 from ...store import cache
-from . import attention, kernels
+from . import attention, kernels, trees, whole
 from .settings import Settings
 
 
@@ -42,6 +42,7 @@ class ClaimPass(CustomGraphPass):
             one(graph)
         claim(graph, self.settings)
         attention.take_apart(graph)
+        trees.take_apart(graph)
 
     def uuid(self) -> Any:
         """Of all that decides what it does: Inductor keeps graphs by it. The folder's number is in
@@ -56,7 +57,7 @@ class ClaimPass(CustomGraphPass):
 
 def compile_graph(graph: Any, inputs: Sequence[Any], settings: Settings) -> Any:
     """The callable of a graph of TorchDynamo."""
-    attention.keep_whole(graph, inputs)
+    _keep_whole(graph, inputs, settings)
     if settings.fallback == "eager":
         return _with_eager(graph, inputs, settings)
     from torch._inductor.compile_fx import compile_fx
@@ -67,10 +68,19 @@ def compile_graph(graph: Any, inputs: Sequence[Any], settings: Settings) -> Any:
     return compile_fx(graph, inputs, config_patches=patches)
 
 
+def _keep_whole(graph: Any, inputs: Sequence[Any], settings: Settings) -> None:
+    """What PyTorch would take apart while it records a graph, and the pass may claim."""
+    if not whole.is_plain_inference(graph, inputs):
+        return
+    attention.keep_whole(graph)
+    if not settings.kernels.strict:  # another order of combinations
+        trees.keep_whole(graph)
+
+
 def claim_only(graph: Any, inputs: Sequence[Any], settings: Settings) -> Any:
     """The same claims, with PyTorch's own kernels for the rest: for who wants to know of the claims
     only."""
-    attention.keep_whole(graph, inputs)
+    _keep_whole(graph, inputs, settings)
     if settings.fallback == "eager":
         return _with_eager(graph, inputs, settings)
     from functorch.compile import make_boxed_func

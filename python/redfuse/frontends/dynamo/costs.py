@@ -50,8 +50,11 @@ PRODUCTS_MARGIN = 1.02
 # kernels are placed while the one before them still runs. Estimates.
 _GAP_S, _OWN_GAP_S = 2e-6, 1e-6
 # A scan's work on an element, beside what it reads and writes. On an H200 a selective scan of
-# 4x1536x2048 elements with 16 states each takes 0.26 ms.
-_SCAN_S = 1e-12
+# 4x1536x2048 elements with 16 states each takes 0.26 ms; on a core scans take 0.6 to 4 ns.
+_SCAN_S, _CORE_SCAN_S = 1e-12, 1.2e-9
+# How often what a scan makes is moved by the fall-back: on a CPU each level of its tree is in
+# memory (an element takes 2 to 14 ns there).
+_SCAN_PASSES, _TREE_PASSES = 2, 6
 # What a window of a sequence's channels takes more, by the fall-back, than its result is moved in.
 # On an H200 4x1536x2048 elements of 16 bits took 134 us, which are moved in 8.
 _WINDOW_PASSES = 12
@@ -66,12 +69,18 @@ _SCORE_PASSES, _OPERAND_PASSES, APART_RATE = 4, 5, 0.5
 class Machine:
     """What kernels reach on a device, from the compiler's table (``Chips.def``). call_s: of a
     kernel that is not Inductor's own. bytes_s: of memory, or of a core's caches. flops_s: of
-    products; f32_flops_s: of those in f32 without matrix units."""
+    products; f32_flops_s: of those in f32 without matrix units. The rest is of this file: gap_s,
+    own_gap_s: between kernels; scan_s: of a scan's element; scan_passes: of what it makes over
+    memory, by the fall-back."""
 
     call_s: float
     bytes_s: float
     flops_s: float
     f32_flops_s: float
+    gap_s: float = _GAP_S
+    own_gap_s: float = _OWN_GAP_S
+    scan_s: float = _SCAN_S
+    scan_passes: int = _SCAN_PASSES
 
 
 def _machine(device: Any) -> Machine:
@@ -79,7 +88,8 @@ def _machine(device: Any) -> Machine:
     if device.type != "cpu":
         return one
     n = torch.get_num_threads()
-    return Machine(one.call_s, one.bytes_s * n, one.flops_s * n, one.f32_flops_s * n)
+    return Machine(one.call_s, one.bytes_s * n, one.flops_s * n, one.f32_flops_s * n,
+                   0.0, 0.0, _CORE_SCAN_S / n, _TREE_PASSES)  # fmt: skip
 
 
 def numel(value: Any) -> int:
@@ -100,11 +110,8 @@ def predict(claim: Any, spelled: dict[str, bool]) -> None:
     products = products_of(claim.members)
     scans = [n for n in claim.members if nodes.kind_of(n) == nodes.SCAN]
     reductions = [n for n in claim.members if nodes.kind_of(n) == nodes.REDUCTION]
-    if products or (scans and first.device.type != "cpu"):
+    if products or scans:
         _predict_products(claim, products, machine)
-        return
-    if scans:
-        claim.objection = "a scan on the CPU, which was not measured"
         return
     if reductions:
         work = sum(_bytes(v) for v in _border(claim.members)) / machine.bytes_s
@@ -186,21 +193,22 @@ def _predict_products(claim: Any, products: list[Any], machine: Machine) -> None
     for product in products:
         moved = sum(_bytes(v) for v in _border({product})) / machine.bytes_s
         one = max(flops_of_product(product) / machine.flops_s, moved)
-        theirs += one + _GAP_S
-        mine += one + _OWN_GAP_S
+        theirs += one + machine.gap_s
+        mine += one + machine.own_gap_s
     for part in _between(claim.members, products):
-        theirs += sum(_bytes(v) for v in _border(part)) / machine.bytes_s + _GAP_S
+        theirs += sum(_bytes(v) for v in _border(part)) / machine.bytes_s + machine.gap_s
         theirs += sum(_WINDOW_PASSES * _bytes(n.meta["val"]) for n in part
                       if nodes.kind_of(n) == nodes.WINDOW) / machine.bytes_s  # fmt: skip
         scanned = [v for n in part for v in _scanned(n)]
-        theirs += 2 * sum(map(_bytes, scanned)) / machine.bytes_s + _GAP_S * len(scanned)
-        mine += sum(map(numel, scanned)) * _SCAN_S
+        theirs += machine.scan_passes * sum(map(_bytes, scanned)) / machine.bytes_s
+        theirs += machine.gap_s * len(scanned)
+        mine += sum(map(numel, scanned)) * machine.scan_s
         given = {a for n in part for a in n.all_input_nodes if a not in part}
         behind = {a for a in given if a in claim.members}
         if behind and not scanned and not any(nodes.kind_of(n) == nodes.REDUCTION for n in part):
             mine += sum(_bytes(a.meta["val"]) for a in given - behind) / machine.bytes_s
         else:
-            mine += sum(_bytes(v) for v in _border(part)) / machine.bytes_s + _OWN_GAP_S
+            mine += sum(_bytes(v) for v in _border(part)) / machine.bytes_s + machine.own_gap_s
     claim.theirs, claim.mine = theirs, mine + machine.call_s
     if claim.mine * PRODUCTS_MARGIN > claim.theirs:
         claim.objection = (
