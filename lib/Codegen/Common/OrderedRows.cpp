@@ -26,24 +26,45 @@ void OrderedRows::emitScan(Env &env) {
         emitter.storeTile(*buffer, value, at);
   };
   unsigned d = scan.getDim();
-  SmallVector<Value> last = emitFor(
-      b, loc, emitter.constantIndex(0), emitter.getDim(d).size,
-      emitter.constantIndex(1), start, [&](Value iv, ValueRange running) {
-        Env inner = env;
-        inner.position[d] = iv;
-        emitter.emitAvailable(inner);
-        SmallVector<Value> operands;
-        for (Value operand : scan.getOperands()) {
-          Value v = emitter.valueOf(operand, inner);
-          operands.push_back(emitter.getNest().vectorDim ? emitter.asVector(v)
-                                                         : v);
-        }
-        SmallVector<Value> before(running);
-        SmallVector<Value> after =
-            emitter.combineStates(scan, before, operands);
-        store(scan.getExclusive() ? before : after, root.getResults(), inner);
-        return after;
+  auto emitSteps = [&](Value begin, Value end, SmallVector<Value> state,
+                       bool isSome) {
+    return emitFor(
+        b, loc, begin, end, emitter.constantIndex(1), state,
+        [&](Value iv, ValueRange running) {
+          Env inner = env;
+          inner.position[d] = iv;
+          emitter.emitAvailable(inner);
+          SmallVector<Value> operands;
+          for (Value operand : scan.getOperands()) {
+            Value v = emitter.valueOf(operand, inner);
+            operands.push_back(
+                emitter.getNest().vectorDim ? emitter.asVector(v) : v);
+          }
+          SmallVector<Value> before(running);
+          SmallVector<Value> after =
+              emitter.combineStates(scan, before, operands, isSome);
+          store(scan.getExclusive() ? before : after, root.getResults(), inner);
+          return after;
+        });
+  };
+  const SpaceDim &steps = emitter.getDim(d);
+  SmallVector<Value> last = start;
+  Value begin = emitter.constantIndex(0);
+  bool asksForIdentity =
+      scan.isDeclared() &&
+      llvm::any_of(scan.getCombine().front(), [](Operation &inner) {
+        return inner.hasAttr(kIdentityAttr);
       });
+  // Behind the first step the state is one of elements: what the reducer does for its
+  // identity is left out, which would be on the path from step to step.
+  if (asksForIdentity) {
+    Value behindFirst = emitter.constantIndex(1);
+    if (!steps.staticSize || *steps.staticSize < 1)
+      behindFirst = arith::MinSIOp::create(b, loc, behindFirst, steps.size);
+    last = emitSteps(begin, behindFirst, last, /*isSome=*/false);
+    begin = behindFirst;
+  }
+  last = emitSteps(begin, steps.size, last, /*isSome=*/asksForIdentity);
   if (root.total)
     store(last, root.getTotals(), env);
 }

@@ -634,10 +634,11 @@ Value redfuse::combineValues(OpBuilder &b, Location loc, Reducer reducer,
 
 SmallVector<Value> TileEmitter::combineStates(CombiningOpInterface combining,
                                               ArrayRef<Value> lhs,
-                                              ArrayRef<Value> rhs) {
+                                              ArrayRef<Value> rhs,
+                                              bool isSome) {
   if (!combining.isDeclared())
     return {combine(combining.getReducer(), lhs[0], rhs[0])};
-  return emitCombine(combining.getCombine(), lhs, rhs);
+  return emitCombine(combining.getCombine(), lhs, rhs, /*fuses=*/false, isSome);
 }
 
 Value TileEmitter::getStart(const Root &root, unsigned i, Env &env) {

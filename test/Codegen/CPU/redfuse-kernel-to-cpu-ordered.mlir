@@ -129,3 +129,39 @@ func.func @main(%x: memref<6x100xf32>, %o: memref<6x4xf32>, %p: memref<6x4xi64>)
 // CHECK:           arith.cmpf ugt
 // CHECK:           arith.select
 // CHECK:           scf.yield
+
+// -----
+
+// What a reducer does for its identity concerns the first step alone: the others do not ask, and the
+// factors before them are not needed.
+
+#ji = affine_map<(i, j) -> (j, i)>
+redfuse.kernel @affine attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [16, 0]>} {
+^bb0(%x: tensor<100x32xf32>, %y: tensor<100x32xf32>, %o: tensor<100x32xf32>):
+  %r = redfuse.cascade {indexing_maps = [#ji, #ji, #ji]} ins(%x, %y : tensor<100x32xf32>, tensor<100x32xf32>)
+      outs(%o : tensor<100x32xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c:2 = redfuse.scan declared %a, %b along 1 {identities = [1.0 : f32, 0.0 : f32], ordered} : f32, f32 combine {
+    ^bb0(%l0: f32, %l1: f32, %r0: f32, %r1: f32):
+      %one = arith.constant 1.0 : f32
+      %none = arith.cmpf oeq, %l0, %one : f32
+      %m = arith.mulf %l0, %r0 : f32
+      %k = arith.mulf %r0, %l1 : f32
+      %s = arith.addf %k, %r1 : f32
+      %t = arith.select %none, %r1, %s {redfuse.identity} : f32
+      redfuse.yield %m, %t : f32, f32
+    }
+    redfuse.yield %c#1 : f32
+  } -> tensor<100x32xf32>
+  redfuse.yield %r : tensor<100x32xf32>
+}
+func.func @main(%x: memref<100x32xf32>, %y: memref<100x32xf32>, %o: memref<100x32xf32>) {
+  redfuse.launch @affine ins(%x, %y : memref<100x32xf32>, memref<100x32xf32>) outs(%o : memref<100x32xf32>)
+  return
+}
+// CHECK-LABEL: func.func private @affine
+// CHECK:         arith.select
+// CHECK:         scf.for %{{.*}} = %c1{{.*}} to %c100
+// CHECK-NOT:       arith.select
+// CHECK:         return

@@ -157,10 +157,11 @@ public:
   virtual mlir::Value loadTile(const TileBuffer &buffer, Env &env);
   virtual void storeTile(const TileBuffer &buffer, mlir::Value value, Env &env);
   /// Two states, left and right, of a reducer that is declared or has one
-  /// operand.
+  /// operand. `isSome`: as of `emitCombine`.
   llvm::SmallVector<mlir::Value> combineStates(CombiningOpInterface op,
                                                llvm::ArrayRef<mlir::Value> lhs,
-                                               llvm::ArrayRef<mlir::Value> rhs);
+                                               llvm::ArrayRef<mlir::Value> rhs,
+                                               bool isSome = false);
   /// Where the accumulator of operand `i` of a declared reducer starts: at its
   /// identity, or at a state.
   mlir::Value getStart(const Root &root, unsigned i, Env &env);
