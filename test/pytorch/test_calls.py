@@ -111,6 +111,13 @@ def test_batch_norm_in_training_keeps_its_statistics() -> None:
     torch.testing.assert_close(mine, theirs)
 
 
+def test_what_is_trained_and_what_is_not_stays_so() -> None:
+    module = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(), torch.nn.ReLU())
+    module[1].eval()
+    compiled(module, [torch.randn(2, 4)])
+    assert [part.training for part in module.modules()] == [True, True, False, True]
+
+
 def test_parameters_as_arguments_are_read_for_each_call() -> None:
     module = torch.nn.Linear(5, 3)
     x = torch.randn(2, 5)

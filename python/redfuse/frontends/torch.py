@@ -101,7 +101,8 @@ def _exported(flat: _Flat, inputs: Sequence[Any], named: dict[str, Any], open_: 
 
     from .fx.recurrent import as_one_operation
 
-    was_training = flat.inner.training
+    # Each by itself: a model that is trained may have parts that are not.
+    trained = {part: part.training for part in flat.inner.modules()}
     flat.module.eval()
     try:
         with as_one_operation():
@@ -113,7 +114,8 @@ def _exported(flat: _Flat, inputs: Sequence[Any], named: dict[str, Any], open_: 
     except Exception as error:  # torch.export raises many types of its own
         raise CompileError(f"torch.export cannot trace this program: {_head(error)}") from error
     finally:
-        flat.inner.train(was_training)
+        for part, is_trained in trained.items():
+            part.training = is_trained
 
 
 def _imported(
