@@ -148,6 +148,8 @@ private:
     bool isChained;
     /// Both factors are in memory, as they are or padded with a constant.
     bool isCopied;
+    /// A core packs its operands where it is alone.
+    bool isPacked;
     /// What one factor alone has of the result: rows, or columns; and those of each.
     VariableSet sides, left, right;
   };
@@ -156,12 +158,17 @@ private:
   VariableSet variablesOf(const FusionSpace::Instance &instance,
                           const SmallBitVector &dims) const;
   void priceProducts();
+  void priceProductsOfCores();
+  double getLargestInside() const;
+  bool isMasked() const;
   void priceWindows();
   bool isFoldOfProduct() const;
   bool isFoldedAlong(const VariableSet &columns) const;
   bool mayBeChained(const FusionSpace::Instance &instance, ReduceOp reduce,
                     const DimSets &sets) const;
   bool isFromMemory(unsigned instance, Value v) const;
+  bool isPackedAlone(const FusionSpace::Instance &instance, ReduceOp reduce,
+                     const DimSets &sets) const;
   bool isNarrow(unsigned instance, Value v) const;
   void addProducts(unsigned number);
   double workOf(const FusionSpace::Instance &instance,
@@ -350,6 +357,21 @@ bool CostBuilder::isFromMemory(unsigned instance, Value v) const {
   return isFromMemory(access->producer, getProducedElement(space, *access));
 }
 
+/// Whether cores gain by packing the operands of a product that is alone: there is enough of
+/// it, and of both sides.
+bool CostBuilder::isPackedAlone(const FusionSpace::Instance &instance,
+                                ReduceOp reduce, const DimSets &sets) const {
+  unsigned n = sets.getNumDims();
+  double sums = points(variablesOf(instance, toDimSet(reduce.getOver(), n)));
+  double results = points(variablesOf(instance, toDimSet(reduce.getInto(), n)));
+  return sums >= kLeastPackedSums && sums * results >= kLeastPackedProducts &&
+         llvm::all_of(ArrayRef<unsigned>{0, 1}, [&](unsigned factor) {
+           return points(
+                      variablesOf(instance, findSide(reduce, sets, factor))) >=
+                  kLeastPackedSide;
+         });
+}
+
 void CostBuilder::addProducts(unsigned number) {
   const FusionSpace::Instance &instance = space.getInstances()[number];
   CascadeOp op = instance.op;
@@ -391,6 +413,7 @@ void CostBuilder::addProducts(unsigned number) {
                                      [&](Value factor) {
                                        return isFromMemory(number, factor);
                                      }),
+                        isPackedAlone(instance, reduce, *sets),
                         variablesOf(instance, left | right),
                         variablesOf(instance, left),
                         variablesOf(instance, right)});
@@ -440,10 +463,12 @@ bool CostBuilder::isFoldOfProduct() const {
 /// do otherwise: products of f32 beside anything else, for matrix units take an f32 only
 /// in parts, and from memory.
 void CostBuilder::priceProducts() {
-  if (target.getName() != "cuda")
-    return;
   for (unsigned i = 0, end = space.getInstances().size(); i < end; ++i)
     addProducts(i);
+  if (target.getName() == "cpu")
+    return priceProductsOfCores();
+  if (target.getName() != "cuda")
+    return;
   const Chip *chip = target.getChip() ? findChip(target.getChip()) : nullptr;
   bool hasTiles = chip && chip->has(AsyncCopies);
   bool isSole = products.size() == 1 && others.empty();
@@ -465,6 +490,58 @@ void CostBuilder::priceProducts() {
     gains[product.reduce.getOperand(0).getDefiningOp()] = gain;
   }
   priceWindows();
+}
+
+/// On cores a product that is alone, with what follows element by element, has packed operands
+/// (lib/Codegen/CPU/PackedPlan.h). One in a kernel with others, or with reductions, has not. A
+/// chain like attention is not priced so where the matrix between its products is too large to
+/// be in memory, or where one kernel leaves out a part of it, by a mask of positions.
+void CostBuilder::priceProductsOfCores() {
+  bool isSole = products.size() == 1 && others.empty();
+  bool isChain =
+      llvm::none_of(others, [](const OtherRoot &o) { return o.hasWindow; }) &&
+      llvm::all_of(products, [](const Product &p) { return p.isChained; });
+  if (isSole ||
+      (isChain && (getLargestInside() > kMostBytesOfCores || isMasked())))
+    return;
+  for (Product &product : products)
+    if (product.isPacked)
+      for (Operation *op :
+           {product.reduce.getOperation(), findProduct(product.reduce)})
+        gains[op] = 1 / kUnpackedProducts;
+}
+
+/// Bytes of the largest tensor that one member makes for another.
+double CostBuilder::getLargestInside() const {
+  double largest = 0;
+  for (const FusionSpace::Access &access : space.getAccesses())
+    if (access.producer >= 0)
+      largest = std::max(largest, getTensorBytes(access.tensor));
+  return largest;
+}
+
+/// Whether a member compares positions along two dims.
+bool CostBuilder::isMasked() const {
+  auto isOfPositions = [](Operation *op) {
+    auto compare = dyn_cast<arith::CmpIOp>(op);
+    if (!compare)
+      return false;
+    llvm::SmallSetVector<Operation *, 8> seen;
+    llvm::SmallDenseSet<uint64_t> dims;
+    seen.insert(compare);
+    for (unsigned i = 0; i < seen.size(); ++i) {
+      if (auto index = dyn_cast<IndexOp>(seen[i]))
+        dims.insert(index.getDim());
+      for (Value operand : seen[i]->getOperands())
+        if (Operation *def = operand.getDefiningOp())
+          seen.insert(def);
+    }
+    return dims.size() > 1;
+  };
+  return llvm::any_of(space.getInstances(),
+                      [&](const FusionSpace::Instance &instance) {
+                        return llvm::any_of(instance.neededOps, isOfPositions);
+                      });
 }
 
 /// Windows that another reduction folds again are read element by element, each thread its
@@ -685,11 +762,11 @@ void CostBuilder::addTime() {
 }
 
 GroupCost CostBuilder::run() {
+  addTraffic();
   priceProducts();
   for (const FusionSpace::Instance &instance : space.getInstances())
     addInstance(instance);
   addRepeats();
-  addTraffic();
   addParallelism();
   addTime();
   return cost;

@@ -35,6 +35,19 @@ inline constexpr double kMatrixGain = 4;
 /// no matrix instruction makes because it is in one kernel with other reductions. Estimated:
 /// products by threads alone have 0.015 to 0.3 of the rate of f32 on an H200.
 inline constexpr double kScalarProducts = 10;
+/// Sums, and products, from which on cores pack a product's operands
+/// (lib/Codegen/CPU/PackedPlan.h).
+inline constexpr double kLeastPackedSums = 24, kLeastPackedProducts = 1 << 20;
+/// How much slower a core does a sum of products that is in one kernel with others, whose
+/// operands are not packed. Measured: layers of BERT as one kernel each at 66 GFLOP/s of a
+/// core, their products alone at 145.
+inline constexpr double kUnpackedProducts = 2.2;
+/// Rows, and columns, of such a product from which on that is so. Measured: five kinds of
+/// kernels with products of 8 rows are 0.65 to 0.8 as fast in parts, of 64 rows 1.2 to 2 times.
+inline constexpr double kLeastPackedSide = 32;
+/// What lies between the products of a chain is not put into memory beyond this. Estimated:
+/// attention of 1024 words and 12 heads (50 MB) is 1.4 times as fast in three kernels.
+inline constexpr double kMostBytesOfCores = 64 << 20;
 /// How much slower a convolution is whose windows are computed for each tap, rather than
 /// copied. Estimated: a block of a DenseNet, which normalises what it convolves, has 0.6
 /// of cuDNN on an H100, its neighbours 1 to 2.

@@ -3,6 +3,8 @@
 
 #include "Tuning.h"
 
+#include "redfuse/Analysis/CostConstants.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -275,10 +277,10 @@ redfuse::planPacking(const FoundContraction &found, const KernelSpace &space,
                    sum.getIntOrFloatBitWidth() / 32,
                    chooseAccess(found, space, form.left, form.rows, lanes),
                    chooseAccess(found, space, form.right, form.columns, lanes)};
-  if (cost.pointsOf(form.sums) < double(kLeastPackedSums) ||
+  if (cost.pointsOf(form.sums) < kLeastPackedSums ||
       cost.pointsOf(form.batch) * cost.pointsOf(form.rows) *
               cost.pointsOf(form.columns) * cost.pointsOf(form.sums) <
-          double(kLeastPackedProducts))
+          kLeastPackedProducts)
     return std::nullopt;
   ArrayRef<Microkernel> kernels = lanes >= kWideLanes
                                       ? ArrayRef(kWideMicrokernels)

@@ -79,8 +79,6 @@ inline constexpr int64_t kPackedRows[] = {1,  8,   16,  24,  32,  48,  64,
                          kPackedDepths[] = {96, 128, 192, 256, 384};
 /// What an extent is taken for that is not known.
 inline constexpr int64_t kOpenExtent = 512;
-/// Sums, and products, from which on packing pays.
-inline constexpr int64_t kLeastPackedSums = 24, kLeastPackedProducts = 1 << 20;
 /// Vectors of products that a core starts in a cycle; cycles until a sum is there for
 /// the next product.
 inline constexpr double kProductsOfCycle = 2, kProductLatency = 4;

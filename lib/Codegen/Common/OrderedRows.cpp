@@ -37,8 +37,8 @@ void OrderedRows::emitScan(Env &env) {
           SmallVector<Value> operands;
           for (Value operand : scan.getOperands()) {
             Value v = emitter.valueOf(operand, inner);
-            operands.push_back(
-                emitter.getNest().vectorDim ? emitter.asVector(v) : v);
+            operands.push_back(emitter.getNest().vectorDim ? emitter.asVector(v)
+                                                           : v);
           }
           SmallVector<Value> before(running);
           SmallVector<Value> after =
