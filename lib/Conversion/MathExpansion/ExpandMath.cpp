@@ -185,24 +185,30 @@ static Reduced reduceByLn2(Emitter &e, Value x) {
   return {shifted, n, e.fma(n, e.f(-kLn2Low), r)};
 }
 
+/// p where x >= least; else 0, to which 2^n p would be rounded: cores take some hundred cycles
+/// for a product that underflows, and scores that are masked are minus infinity.
+static Value zeroBelow(Emitter &e, Value x, float least, Value p) {
+  return e.select(Is::OLT, x, e.f(least), e.f(0.0f), p);
+}
+
 static Value expandExp(Emitter &e, Value x) {
-  // exp(-110) rounds to 0 and exp(90) to infinity.
-  Reduced x2 = reduceByLn2(e, e.clamp(x, -110.0f, 90.0f));
+  // Below -104 exp(x) rounds to 0, and exp(90) to infinity.
+  Reduced x2 = reduceByLn2(e, e.clamp(x, -104.0f, 90.0f));
   Value p =
       e.polynomial(x2.r, {1.0f, 0x1.fffff6p-1f, 0x1.fffdc4p-2f, 0x1.555a6ep-3f,
                           0x1.573ad8p-5f, 0x1.0fa7e4p-7f});
-  return e.scale(p, x2.n, x2.shifted);
+  return e.scale(zeroBelow(e, x, -104.0f, p), x2.n, x2.shifted);
 }
 
-static Value expandExp2(Emitter &e, Value x) {
-  x = e.clamp(x, -160.0f, 130.0f);
+static Value expandExp2(Emitter &e, Value given) {
+  Value x = e.clamp(given, -150.0f, 130.0f);
   Value shifted = e.add(x, e.f(Emitter::kRound));
   Value n = e.sub(shifted, e.f(Emitter::kRound));
   Value r = e.sub(x, n); // exact
   Value p = e.polynomial(r, {1.0f, 0.6931470036506653f, 0.24022240936756134f,
                              0.055507343262434006f, 0.009671569801867008f,
                              0.0013264669105410576f});
-  return e.scale(p, n, shifted);
+  return e.scale(zeroBelow(e, given, -150.0f, p), n, shifted);
 }
 
 /// 2^n (exp(r) - 1) + (2^n - 1), in halves, because 2^128 has no float. The sign is

@@ -3,9 +3,13 @@
 
 // CHECK-LABEL: func.func @exp_vector
 // CHECK-NOT: math.exp
-// PLAIN-COUNT-2: arith.shli
+// What would underflow is zero before it is scaled.
+// CHECK: math.fma
+// CHECK: %[[LOW:.*]] = arith.cmpf olt, %arg0, %{{.*}} : vector<16xf32>
+// CHECK: %[[P:.*]] = arith.select %[[LOW]], %{{.*}}
+// PLAIN: arith.mulf %[[P]]
 // SCALEF-NOT: arith.shli
-// SCALEF: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// SCALEF: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%[[P]],
 func.func @exp_vector(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.exp %x : vector<16xf32>
   return %0 : vector<16xf32>
