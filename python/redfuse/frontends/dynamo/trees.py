@@ -1,6 +1,6 @@
 """Scans that PyTorch spells as trees, kept whole until it is decided who computes them.
 
-For ``associative_scan`` PyTorch has kernels on GPUs alone. Elsewhere (``combine_mode="generic"``) it
+For ``associative_scan`` PyTorch has kernels on GPUs alone. Elsewhere (its mode is "generic") it
 combines pairs of neighbours, finds the prefixes of the pairs in the same way, and makes the others
 from these: a tree of slices and interleavings, whose every level is a tensor in memory.
 
@@ -155,8 +155,8 @@ class Tree:
 
 
 def keep_whole(graph: Any) -> None:
-    """Puts one ``associative_scan`` for each tree in a graph of TorchDynamo, in place, where extents
-    are known, of tensors on the CPU."""
+    """Puts one ``associative_scan`` for each tree in a graph of TorchDynamo, in place, where
+    extents are known, of tensors on the CPU."""
     trees: list[Tree] = []
     for one in _combinations(graph.graph):
         if not one.is_plain() or any(tree.take(one) for tree in trees):
@@ -216,7 +216,9 @@ def _replace(graph: Any, tree: Tree, name: str) -> None:
         return
     graph.add_submodule(name, function)
     values = tuple(_value(leaf) for leaf in tree.leaves)
-    with graph.graph.inserting_before(min((n for ns in prefixes.values() for n in ns), key=order.index)):
+    with graph.graph.inserting_before(
+        min((n for ns in prefixes.values() for n in ns), key=order.index)
+    ):
         combine = graph.graph.get_attr(name)
         scan = graph.graph.call_function(associative_scan_op, (combine, tree.leaves, ()))
         scan.meta = {**_about(prefixes), "example_value": values}
@@ -272,9 +274,9 @@ def _erase(graph: Any, tree: Tree) -> None:
             if is_last and not any(n.users for n in one.made):
                 for member in reversed(one.members):
                     graph.erase_node(member)
-        elif not node.users and tree.known.get(node) is not None and node not in tree.leaves:
-            graph.erase_node(node)
-        elif not node.users and _name(node) == "stack":
+        elif (not node.users and tree.known.get(node) is not None and node not in tree.leaves) or (
+            not node.users and _name(node) == "stack"
+        ):
             graph.erase_node(node)
 
 
@@ -288,7 +290,9 @@ def take_apart(graph: Any) -> None:
 def _spelled(combine: Any, xs: Sequence[Any], additional: Sequence[Any]) -> Any:
     """PyTorch's own spelling."""
     dims = (0,) * (2 * len(xs)) + (None,) * len(additional)
-    return generic_associative_scan(torch.vmap(combine, dims), list(xs), additional_inputs=additional)
+    return generic_associative_scan(
+        torch.vmap(combine, dims), list(xs), additional_inputs=additional
+    )
 
 
 def _name(node: Any) -> str:
