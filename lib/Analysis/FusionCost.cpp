@@ -494,15 +494,16 @@ void CostBuilder::priceProducts() {
 
 /// On cores a product that is alone, with what follows element by element, has packed operands
 /// (lib/Codegen/CPU/PackedPlan.h). One in a kernel with others, or with reductions, has not. A
-/// chain like attention is not priced so where the matrix between its products is too large to
-/// be in memory, or where one kernel leaves out a part of it, by a mask of positions.
+/// chain like attention is not priced so where the matrix between its products is large beside
+/// what it reads and writes, or where one kernel leaves out a part of it, by a mask of positions.
 void CostBuilder::priceProductsOfCores() {
   bool isSole = products.size() == 1 && others.empty();
   bool isChain =
       llvm::none_of(others, [](const OtherRoot &o) { return o.hasWindow; }) &&
       llvm::all_of(products, [](const Product &p) { return p.isChained; });
   if (isSole ||
-      (isChain && (getLargestInside() > kMostBytesOfCores || isMasked())))
+      (isChain &&
+       (getLargestInside() >= kInsideOfChain * cost.bytes || isMasked())))
     return;
   for (Product &product : products)
     if (product.isPacked)
