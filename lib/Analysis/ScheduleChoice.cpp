@@ -292,12 +292,9 @@ static void chooseGrid(const ScheduleShape &shape, TargetAttr target,
       // Columns in the grid too: a taller tile reuses them.
       int64_t row = grid[grid.size() - 2];
       bool isRow = llvm::any_of(shape.reduces, [&](ReduceOp reduce) {
-        Operation *mul = reduce.getOperand(0).getDefiningOp();
-        if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(mul))
-          return false;
-        bool inA = shape.sets[mul->getOperand(0)].test(row);
-        bool inC = shape.sets[mul->getOperand(1)].test(row);
-        return inA != inC;
+        Operation *mul = findProduct(reduce);
+        return mul && shape.sets[mul->getOperand(0)].test(row) !=
+                          shape.sets[mul->getOperand(1)].test(row);
       });
       if (isRow) {
         tiles[row] = std::min<int64_t>(extent(row), kTileVectors * lanes);
