@@ -21,8 +21,9 @@ def test_every_program_is_one_cascade(name: str) -> None:
     explanation = explained((CORPUS / f"{name}.mlir").read_text())
     reducing = [k for k in explanation["kernels"] if any(c["stages"] for c in k["cascades"])]
     conditions = {entry["condition"] for entry in explanation["refused"]}
-    # Machines with slow units take two where one kernel would leave units without work.
-    assert (len(reducing) == 1 and not conditions) or conditions == {"parallelism"}
+    # Machines with slow units take two where one kernel would leave units without work, and
+    # products have kernels of their own where packing their operands pays.
+    assert len(reducing) == 1 if not conditions else conditions <= {"parallelism", "cost"}
 
 
 @pytest.mark.parametrize("name", ATTENTION)

@@ -13,8 +13,9 @@ CORPUS = Path(__file__).parents[2] / "e2e" / "corpus"
 LAYERS = ("-redfuse-normalize", "-redfuse-raise", "-redfuse-fuse")
 
 # Kernels of a program; every other one of the corpus becomes one. With extents known at run time,
-# a broadcast that may be needed or not stays beside the kernel, under the test of its extent.
-MORE_THAN_ONE = {"attention_dynamic": 2}
+# a broadcast that may be needed or not stays beside the kernel, under the test of its extent. Of
+# products cores pack the operands where each has a kernel of its own.
+MORE_THAN_ONE = {"attention_dynamic": 2, "ffn_relu": 2, "ffn_swiglu": 3, "rmsnorm_gemm": 2}
 
 
 @pytest.fixture(scope="module")
@@ -77,12 +78,13 @@ func.func @main(%a: tensor<{m}x{k}xf32>, %b: tensor<{k}x{n}xf32>, %c: tensor<{n}
 
 @pytest.mark.parametrize(
     ("rows", "kernels", "condition"),
-    [(512, 1, None), (1, 2, "parallelism")],
+    [(16, 1, None), (1, 2, "parallelism"), (512, 2, "cost")],
 )
 def test_cost_model_keeps_the_units_busy(
     rows: int, kernels: int, condition: str | None, redfuse_opt: Path, tmp_path: Path
 ) -> None:
-    """Two contractions in a row share only their rows: with one row, one kernel is one block."""
+    """Two contractions in a row share only their rows: with one row, one kernel is one block. Those
+    of many rows are faster alone, with packed operands."""
     source = tmp_path / "chain.mlir"
     source.write_text(CHAIN.format(m=rows, k=2048, n=2048))
     text = lower(source, redfuse_opt, *LAYERS)
