@@ -144,10 +144,10 @@ def _llama_layer(batch: int = 0, room: int = 0) -> Any:
 
 @model
 def llama_prefill() -> Made:
-    """A prompt of 4096 words; 256 on a CPU."""
+    """A prompt of 4096 words; 1024 on a CPU."""
     import torch
 
-    length = size(4096, 256)
+    length = size(4096, 1024)
     angles = torch.rand(length, 128)
     return _llama_layer(), (torch.randn(1, length, 4096), angles.cos(), angles.sin())
 

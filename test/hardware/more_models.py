@@ -119,6 +119,12 @@ def decoders() -> Iterator[Entry]:
         ),
         (words(2, 1024, 32000),),
     )  # fmt: skip
+    # Its states are an associative scan since version 5.24; before, a loop that is unrolled.
+    yield (
+        "mamba",
+        lambda: hf.MambaModel(hf.MambaConfig(num_hidden_layers=4, use_cache=False)),
+        (words(4, 2048, 50280),),
+    )
 
 
 def vision() -> Iterator[Entry]:
