@@ -128,3 +128,61 @@ func.func @floats_of_integers(%x: tensor<4096x4096xi8>, %y: tensor<4096x4096xi8>
   } -> tensor<4096x4096xf32>
   return %r : tensor<4096x4096xf32>
 }
+
+#xs = affine_map<(i, j, k, l) -> (i, k, l)>
+#ws = affine_map<(i, j, k, l) -> (j, k)>
+#rs = affine_map<(i, j, k, l) -> (i, j)>
+
+// Weights of 4 bits, two a byte, are unpacked in memory for 64 rows, and on the way for 16.
+// CHECK-LABEL: func.func @packed
+// CHECK: %[[W:.*]] = redfuse.cascade {{.*}} ins(%{{.*}} : tensor<11008x2048xi8>) outs(%{{.*}} : tensor<11008x2048x2xbf16>)
+// CHECK: redfuse.cascade {{.*}} ins(%{{.*}}, %[[W]] : tensor<64x2048x2xbf16>, tensor<11008x2048x2xbf16>)
+// CHECK-NOT: redfuse.cascade
+// CHECK-LABEL: func.func @packed_few
+// CHECK: redfuse.cascade
+// CHECK-NOT: redfuse.cascade
+func.func @packed(%x: tensor<64x2048x2xbf16>, %w: tensor<11008x2048xi8>, %e: tensor<64x11008xf32>) -> tensor<64x11008xf32> {
+  %low = arith.constant 15 : i8
+  %four = arith.constant 4 : i8
+  %zero = arith.constant 0 : index
+  %middle = arith.constant 8.0 : bf16
+  %r = redfuse.cascade {indexing_maps = [#xs, #ws, #rs]} ins(%x, %w : tensor<64x2048x2xbf16>, tensor<11008x2048xi8>) outs(%e : tensor<64x11008xf32>) {
+  ^bb0(%a: bf16, %b: i8):
+    %i = redfuse.index 3
+    %c = arith.cmpi eq, %i, %zero : index
+    %l = arith.andi %b, %low : i8
+    %h = arith.shrui %b, %four : i8
+    %n = arith.select %c, %l, %h : i8
+    %f = arith.uitofp %n : i8 to bf16
+    %d = arith.subf %f, %middle : bf16
+    %v = arith.extf %a : bf16 to f32
+    %g = arith.extf %d : bf16 to f32
+    %p = arith.mulf %v, %g : f32
+    %s = redfuse.reduce add %p over [2, 3] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<64x11008xf32>
+  return %r : tensor<64x11008xf32>
+}
+
+func.func @packed_few(%x: tensor<16x2048x2xbf16>, %w: tensor<11008x2048xi8>, %e: tensor<16x11008xf32>) -> tensor<16x11008xf32> {
+  %low = arith.constant 15 : i8
+  %four = arith.constant 4 : i8
+  %zero = arith.constant 0 : index
+  %middle = arith.constant 8.0 : bf16
+  %r = redfuse.cascade {indexing_maps = [#xs, #ws, #rs]} ins(%x, %w : tensor<16x2048x2xbf16>, tensor<11008x2048xi8>) outs(%e : tensor<16x11008xf32>) {
+  ^bb0(%a: bf16, %b: i8):
+    %i = redfuse.index 3
+    %c = arith.cmpi eq, %i, %zero : index
+    %l = arith.andi %b, %low : i8
+    %h = arith.shrui %b, %four : i8
+    %n = arith.select %c, %l, %h : i8
+    %f = arith.uitofp %n : i8 to bf16
+    %d = arith.subf %f, %middle : bf16
+    %v = arith.extf %a : bf16 to f32
+    %g = arith.extf %d : bf16 to f32
+    %p = arith.mulf %v, %g : f32
+    %s = redfuse.reduce add %p over [2, 3] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<16x11008xf32>
+  return %r : tensor<16x11008xf32>
+}
