@@ -205,6 +205,21 @@ static bool isReductionOfManyDims(CascadeOp op) {
          });
 }
 
+/// Whether it is a sum of products of matrices over several dims that are neighbours in all
+/// tensors: generators take one sum, where several need tensor maps of more dims.
+static bool isProductOfSums(CascadeOp op,
+                            ArrayRef<SmallVector<unsigned>> runs) {
+  auto reduces = llvm::to_vector(op.getBody().front().getOps<ReduceOp>());
+  if (reduces.size() != 1 || !foldsOnly(op) ||
+      !hasMatrixProduct(cast<IndexProgramOpInterface>(op.getOperation())))
+    return false;
+  return llvm::any_of(runs, [&](ArrayRef<unsigned> run) {
+    return run.size() > 1 && llvm::all_of(run, [&](unsigned d) {
+             return llvm::is_contained(reduces[0].getOver(), int64_t(d));
+           });
+  });
+}
+
 /// How well threads are used along so many neighbours of an element: vectors that divide
 /// them, of 8 bytes at best, for a power of two of threads.
 static double getUseOfThreads(int64_t extent, int64_t bytes) {
@@ -413,13 +428,18 @@ struct CollapseDims : public redfuse::impl::CollapseDimsBase<CollapseDims> {
       if (op.getScheduleAttr() || !llvm::all_of(op->getOperands(), isWhole) ||
           !llvm::all_of(op->getResults(), staysWhole))
         continue;
-      SmallVector<SmallVector<unsigned>> runs =
-          findRuns(op, isOfFewRows ? &rows : nullptr);
+      SmallVector<SmallVector<unsigned>> runs;
+      if (isOfFewRows)
+        runs = findRuns(op, &rows);
+      isOfFewRows &= runs.size() < op.getNumIterationDims();
+      if (!isOfFewRows)
+        runs = findRuns(op);
       // Where a whole tensor is folded, its rows and their lengths mean nothing.
       bool isOfAll = runs.size() == 1 && foldsOnly(op);
       if (runs.size() < op.getNumIterationDims() &&
           (isOfAll || isElementwise(op) || isReductionOfMany(op) ||
-           isOfManyDims || isOfFewRows || isReductionOfShortRows(op, runs)))
+           isOfManyDims || isOfFewRows || isProductOfSums(op, runs) ||
+           isReductionOfShortRows(op, runs)))
         Collapsed(op, runs).rewrite(b);
     }
   }

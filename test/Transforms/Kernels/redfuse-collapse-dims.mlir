@@ -156,3 +156,24 @@ func.func @prefixes(%x: tensor<2x3x5x4xf32>, %w: tensor<4xf32>, %e: tensor<2x3x5
   } -> tensor<2x3x5xf32>
   return %r : tensor<2x3x5xf32>
 }
+
+#xk = affine_map<(i, j, k, l, m) -> (i, k, l, m)>
+#wk = affine_map<(i, j, k, l, m) -> (j, k, l, m)>
+#xw = affine_map<(i, j, k, l, m) -> (i, j)>
+
+// The sums of a product that lie side by side in both factors are one.
+// CHECK-LABEL: func.func @sums
+// CHECK: tensor.collapse_shape %{{.*}} {{\[\[0\], \[1, 2, 3\]\]}} : tensor<64x32x64x2xbf16> into tensor<64x4096xbf16>
+// CHECK: tensor.collapse_shape %{{.*}} {{\[\[0\], \[1, 2, 3\]\]}} : tensor<512x32x64x2xbf16> into tensor<512x4096xbf16>
+// CHECK: redfuse.reduce add %{{.*}} over [2] into [0, 1] : f32
+func.func @sums(%x: tensor<64x32x64x2xbf16>, %w: tensor<512x32x64x2xbf16>, %e: tensor<64x512xf32>) -> tensor<64x512xf32> {
+  %r = redfuse.cascade {indexing_maps = [#xk, #wk, #xw]} ins(%x, %w : tensor<64x32x64x2xbf16>, tensor<512x32x64x2xbf16>) outs(%e : tensor<64x512xf32>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %f = arith.extf %a : bf16 to f32
+    %g = arith.extf %b : bf16 to f32
+    %m = arith.mulf %f, %g : f32
+    %s = redfuse.reduce add %m over [2, 3, 4] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<64x512xf32>
+  return %r : tensor<64x512xf32>
+}
