@@ -44,7 +44,7 @@ inline constexpr double kLeastPackedSums = 24, kLeastPackedProducts = 1 << 20;
 inline constexpr double kUnpackedProducts = 2.2;
 /// Rows, and columns, of such a product from which on that is so. Measured: five kinds of
 /// kernels with products of 8 rows are 0.65 to 0.8 as fast in parts, of 64 rows 1.2 to 2 times.
-inline constexpr double kLeastPackedSideOfCores = 32;
+inline constexpr double kLeastPackedSide = 32;
 /// The largest tensor inside of a chain, beside what it reads and writes, from which on a kernel
 /// of all is as fast all the same, as that is in no memory. Measured: attention of 128 words (0.5)
 /// and log-sum-exp behind a product (1.0) are 1.3 to 1.9 times as fast as one, two layers
@@ -334,11 +334,6 @@ inline constexpr int64_t kFiltersOfTile = 64;
 /// The same of 16-bit operands that warps compute, and of plain ones that warpgroups read.
 /// Measured in the same way.
 inline constexpr double kWarpComputed16 = 80e12, kUnitPlain16 = 300e12;
-/// Of packed weights that rate is reached with so many rows, and so many operations that unpack
-/// an element; of fewer rows than these tiles are small ones, which do better. Measured on an H200:
-/// 64 rows by 11008 x 4096 of 8 bits in 76 us, of 4 bits in 204; 32 rows in 42 and 72.
-inline constexpr double kRowsOfUnpacked = 128, kOpsOfUnpacked = 4,
-                        kFewUnpackedRows = 32;
 /// The same of plain 16-bit operands whose rows do not begin at multiples of 16 bytes.
 /// Measured on an H100: 2402 x 8064 x 7217 in 2.9 ms.
 inline constexpr double kWarpRagged16 = 48e12;

@@ -50,8 +50,6 @@ private:
   std::optional<SmallVector<Operand>> findShort(ValueRange factors);
   std::optional<Operand> describeShort(Value factor, FloatType type,
                                        double &bytes);
-  double bytesOfSources(Value factor) const;
-  double rateOfComputed(ValueRange factors);
   std::optional<SmallVector<Operand>>
   findVectors(ArrayRef<ConvertedFactor> factors, unsigned sum, double &seconds);
   std::optional<Operand> describeVectors(ConvertedFactor factor, unsigned sum,
@@ -458,67 +456,11 @@ std::optional<Operand> Product::describeShort(Value factor, FloatType type,
     for (unsigned d : own.set_bits())
       if (summed.test(d) == isSummed)
         operand.dims.push_back(d);
-  // Sums are neighbours in the copy, all of them.
-  int64_t width = 128 / int64_t(type.getWidth()), row = 1;
-  for (unsigned d : llvm::reverse(operand.dims)) {
-    if (row > 1 && !summed.test(d))
-      break;
-    row *= extents[d];
-  }
-  if (operand.dims.empty() || row % width != 0)
+  int64_t width = 128 / int64_t(type.getWidth());
+  if (operand.dims.empty() || extents[operand.dims.back()] % width != 0)
     return std::nullopt;
-  double made = double(type.getWidth()) / 8 * double(points(own));
-  bytes = made + (isOfPackedNumbers(factor) ? bytesOfSources(factor) : made);
+  bytes = 2.0 * double(type.getWidth()) / 8 * double(points(own));
   return operand;
-}
-
-/// The ops of the body between memory and a value, with it.
-static SetVector<Operation *> getCone(Value factor) {
-  SetVector<Operation *> cone;
-  auto add = [&](Value v) {
-    Operation *def = v.getDefiningOp();
-    if (def && def->getBlock() == factor.getParentBlock() &&
-        !def->hasTrait<OpTrait::ConstantLike>())
-      cone.insert(def);
-  };
-  add(factor);
-  for (size_t i = 0; i < cone.size(); ++i)
-    for (Value operand : cone[i]->getOperands())
-      add(operand);
-  return cone;
-}
-
-/// Bytes of the tensors of which a factor is computed.
-double Product::bytesOfSources(Value factor) const {
-  llvm::SmallDenseSet<Value> sources;
-  for (Operation *inner : getCone(factor))
-    for (Value operand : inner->getOperands())
-      if (isa<BlockArgument>(operand) && operand.getType().isIntOrFloat())
-        sources.insert(operand);
-  double bytes = 0;
-  for (Value source : sources)
-    bytes += double(source.getType().getIntOrFloatBitWidth()) / 8 *
-             double(points((*sets)[source]));
-  return bytes;
-}
-
-/// Multiply-adds of a second that warps reach with factors that they compute. Packed weights
-/// are unpacked for each tile of rows again, by all the operations that it takes.
-double Product::rateOfComputed(ValueRange factors) {
-  double rate = kWarpComputed16;
-  for (unsigned i : {0, 1}) {
-    if (!isOfPackedNumbers(factors[i]))
-      continue;
-    SmallBitVector rows = toDimSet(reduce.getInto(), extents.size());
-    rows &= (*sets)[factors[1 - i]];
-    rows.reset((*sets)[factors[i]]);
-    if (double(points(rows)) <= kFewUnpackedRows)
-      continue;
-    double ops = double(getCone(factors[i]).size());
-    rate *= std::min(1.0, double(points(rows)) / kRowsOfUnpacked) /
-            std::max(1.0, ops / kOpsOfUnpacked);
-  }
-  return rate;
 }
 
 /// Copies of factors that are computed for each tile of results again, or that are stored
@@ -549,7 +491,7 @@ std::optional<SmallVector<Operand>> Product::findShort(ValueRange factors) {
     seconds += bytes / kCopiedBytesOfSecond + kLaunchOfCopy;
     operands.push_back(*operand);
   }
-  double saved = products / rateOfComputed(factors) - products / kUnitPlain16;
+  double saved = products / kWarpComputed16 - products / kUnitPlain16;
   if (operands.empty() || seconds >= saved)
     return std::nullopt;
   return operands;
