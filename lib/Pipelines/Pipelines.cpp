@@ -177,9 +177,6 @@ static LogicalResult addSchedule(OpPassManager &pm,
   if (!options.strict && options.tiles.empty() && options.splits == 0)
     pm.addPass(createSplitSums());
   pm.addPass(createPrepackOperands());
-  // Copies have neighbours that what they are made of had not.
-  if (options.tiles.empty())
-    pm.addPass(createCollapseDims());
   ScheduleOptions schedule;
   schedule.kind = options.schedule;
   schedule.tiles.assign(options.tiles.begin(), options.tiles.end());

@@ -151,9 +151,13 @@ findRuns(CascadeOp op, const SmallBitVector *known = nullptr) {
     if (auto scan = dyn_cast<ScanOp>(inner))
       isFixed.set(scan.getDim());
   }
-  for (unsigned d = 0; d < numDims; ++d)
-    if (ShapedType::isDynamic(extents[d]))
+  for (unsigned d = 0; d < numDims; ++d) {
+    // A dim that no tensor has lies beside none.
+    bool isHeld = llvm::any_of(
+        maps, [&](AffineMap map) { return map.isFunctionOfDim(d); });
+    if (ShapedType::isDynamic(extents[d]) || !isHeld)
       isFixed.set(d);
+  }
   SmallVector<std::optional<unsigned>> following(numDims);
   for (unsigned d = 0; d < numDims; ++d)
     for (unsigned next = 0; next < numDims; ++next)

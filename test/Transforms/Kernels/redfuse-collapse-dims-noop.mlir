@@ -52,3 +52,14 @@ func.func @mixed(%x: tensor<2x3x4x2x5x3xf32>) -> tensor<2x4x5xf32> {
   } -> tensor<2x4x5xf32>
   return %r : tensor<2x4x5xf32>
 }
+
+#some = affine_map<(i, j, k, l) -> (i)>
+
+// Dims that no tensor has lie beside none.
+func.func @of_no_tensor(%x: tensor<8xf32>, %e: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = redfuse.cascade {indexing_maps = [#some, #some]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%a: f32):
+    redfuse.yield %a : f32
+  } -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
