@@ -132,6 +132,7 @@ def test_what_is_no_scan_stays() -> None:
     x = torch.randn(8, 4, 4)
     assert not found_in(lambda x: scan(torch.matmul, x, 0), x)  # not element by element
     assert not found_in(lambda x: torch.vmap(torch.add)(x[0::2], x[1::2]), x)  # pairs alone
+    assert not found_in(lambda x: scan(lambda a, b: b.clone().add_(a), x, 0), x)  # writes
     assert not found_in(half_a_tree, x)
     assert not found_in(lambda x: scan(torch.add, x, 0), x, strict=True)
 

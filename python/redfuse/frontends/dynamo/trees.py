@@ -253,14 +253,16 @@ def _function(tree: Tree) -> Any:
         elements = [torch.empty(v.shape[1:], dtype=v.dtype) for v in values * 2]
         traced = make_fx(function)(*elements).graph
     calls = [n for n in traced.nodes if n.op not in ("placeholder", "output")]
-    kinds = {nodes.kind_of(n) for n in calls}
+    is_pointwise = all(
+        nodes.kind_of(n) == nodes.POINTWISE and not n.target._schema.is_mutable for n in calls
+    )
     results = traced.output_node().args[0]
     kept = [getattr(n, "meta", {}).get("val") for n in results]
     is_same = all(
         k is not None and k.shape == v.shape[1:] and k.dtype == v.dtype
         for k, v in zip(kept, values, strict=True)
     )
-    return function if kinds <= {nodes.POINTWISE} and is_same else None
+    return function if is_pointwise and is_same else None
 
 
 def _erase(graph: Any, tree: Tree) -> None:
