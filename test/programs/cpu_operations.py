@@ -1,4 +1,4 @@
-"""Products, convolutions and reductions on this CPU, beside PyTorch's own, in turn.
+"""Products, convolutions, reductions and cascades on this CPU, beside PyTorch's own, in turn.
 
 ``python test/programs/cpu_operations.py [NAME ...] [--threads N]`` prints a line for each: both
 times (ms, the median of rounds, each the least of a few calls), the ratio, both errors against fp64
@@ -97,6 +97,42 @@ def reductions() -> Iterator[Case]:
     yield "gelu", lambda x: functional.gelu(x), large
 
 
+def cascades() -> Iterator[Case]:
+    """Products with what lies between them, of few rows and of many; scans of rows."""
+    from torch.nn import functional
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        return functional.scaled_dot_product_attention(q, k, v)
+
+    def causal(q: Any, k: Any, v: Any) -> Any:
+        return functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    for n in (64, 128, 197, 512, 1024, 2048):
+        yield f"attention_{n}", attention, [(1, 12, n, 64)] * 3
+        if n != 197:
+            yield f"causal_{n}", causal, [(1, 12, n, 64)] * 3
+    yield "attention_1_query", attention, [(1, 32, 1, 128)] + [(1, 32, 1024, 128)] * 2
+    for m in (8, 64, 256, 1024):
+        yield f"softmax_{m}", lambda x, w: (x @ w).softmax(-1), [(m, 512), (512, 1024)]
+        yield f"norm_{m}", lambda x, w: normalised(x) @ w, [(m, 768), (768, 768)]
+        yield (
+            f"layers_{m}", lambda x, w, u: functional.relu(x @ w) @ u,
+            [(m, 256), (256, 1024), (1024, 256)],
+        )  # fmt: skip
+        yield (
+            f"gated_{m}", lambda x, w, u, d: (functional.silu(x @ w) * (x @ u)) @ d,
+            [(m, 256), (256, 704), (256, 704), (704, 256)],
+        )  # fmt: skip
+        yield f"logsumexp_{m}", lambda x, w: (x @ w).logsumexp(-1), [(m, 256), (256, 8192)]
+    for shape in ((1024, 512), (4096, 64), (16, 32768), (1, 1 << 20)):
+        name = "x".join(map(str, shape))
+        yield f"cumsum_{name}", lambda x: x.cumsum(-1), [shape]
+
+
+def normalised(x: Any) -> Any:
+    return (x - x.mean(-1, keepdim=True)) * (x.var(-1, keepdim=True, correction=0) + 1e-5).rsqrt()
+
+
 def measure(function: Callable[..., Any], inputs: list[Any]) -> tuple[float, float, float, float]:
     """Milliseconds and errors, ours and PyTorch's."""
     import numpy as np
@@ -138,7 +174,7 @@ def main() -> None:
     torch.manual_seed(0)
     print(f"{threads} threads, PyTorch {torch.__version__}")
     print(f"{'operation':20} {'ms':>9} {'PyTorch':>9} {'ratio':>6}  {'error':>7}  PyTorch's")
-    for kind in (products, convolutions, reductions):
+    for kind in (products, convolutions, reductions, cascades):
         ratios = []
         for name, function, shapes in kind():
             if given.names and not any(fnmatch.fnmatch(name, p) for p in given.names):
