@@ -368,7 +368,7 @@ bool CostBuilder::isPackedAlone(const FusionSpace::Instance &instance,
          llvm::all_of(ArrayRef<unsigned>{0, 1}, [&](unsigned factor) {
            return points(
                       variablesOf(instance, findSide(reduce, sets, factor))) >=
-                  kLeastPackedSide;
+                  kLeastSideOfCores;
          });
 }
 

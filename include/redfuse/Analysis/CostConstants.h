@@ -44,7 +44,7 @@ inline constexpr double kLeastPackedSums = 24, kLeastPackedProducts = 1 << 20;
 inline constexpr double kUnpackedProducts = 2.2;
 /// Rows, and columns, of such a product from which on that is so. Measured: five kinds of
 /// kernels with products of 8 rows are 0.65 to 0.8 as fast in parts, of 64 rows 1.2 to 2 times.
-inline constexpr double kLeastPackedSide = 32;
+inline constexpr double kLeastSideOfCores = 32;
 /// The largest tensor inside of a chain, beside what it reads and writes, from which on a kernel
 /// of all is as fast all the same, as that is in no memory. Measured: attention of 128 words (0.5)
 /// and log-sum-exp behind a product (1.0) are 1.3 to 1.9 times as fast as one, two layers
