@@ -148,7 +148,8 @@ private:
     bool isChained;
     /// Both factors are in memory, as they are or padded with a constant.
     bool isCopied;
-    /// A core packs its operands where it is alone.
+    /// Multiply-adds; a core packs the operands where it is alone.
+    double work;
     bool isPacked;
     /// What one factor alone has of the result: rows, or columns; and those of each.
     VariableSet sides, left, right;
@@ -189,7 +190,7 @@ private:
   const llvm::DenseSet<Operation *> &scalar;
   GroupCost cost;
   SmallVector<ReductionWork> reductions;
-  SmallVector<Product> products;
+  SmallVector<Product, 0> products;
   /// A reduction or scan that is no product, and the variables that it keeps.
   struct OtherRoot {
     Operation *op;
@@ -400,23 +401,24 @@ void CostBuilder::addProducts(unsigned number) {
     bool isPlain = isReadPlainly(op, reduce);
     SmallBitVector left = findSide(reduce, *sets, 0),
                    right = findSide(reduce, *sets, 1);
-    products.push_back({reduce,
-                        isForMatrixUnits(reduce, *sets, extentOfDim) ||
-                            llvm::all_of(findProduct(reduce)->getOperands(),
-                                         [&](Value factor) {
-                                           return isNarrow(number, factor);
-                                         }),
-                        isOfFloats(reduce), isPlain,
-                        isPlain && !scalar.contains(op) &&
-                            mayBeChained(instance, reduce, *sets),
-                        llvm::all_of(findProduct(reduce)->getOperands(),
-                                     [&](Value factor) {
-                                       return isFromMemory(number, factor);
-                                     }),
-                        isPackedAlone(instance, reduce, *sets),
-                        variablesOf(instance, left | right),
-                        variablesOf(instance, left),
-                        variablesOf(instance, right)});
+    products.push_back(
+        {reduce,
+         isForMatrixUnits(reduce, *sets, extentOfDim) ||
+             llvm::all_of(
+                 findProduct(reduce)->getOperands(),
+                 [&](Value factor) { return isNarrow(number, factor); }),
+         isOfFloats(reduce), isPlain,
+         isPlain && !scalar.contains(op) &&
+             mayBeChained(instance, reduce, *sets),
+         llvm::all_of(
+             findProduct(reduce)->getOperands(),
+             [&](Value factor) { return isFromMemory(number, factor); }),
+         points(variablesOf(instance, intoOf(reduce))) *
+             points(variablesOf(
+                 instance, toDimSet(reduce.getOver(), sets->getNumDims()))),
+         isPackedAlone(instance, reduce, *sets),
+         variablesOf(instance, left | right), variablesOf(instance, left),
+         variablesOf(instance, right)});
   }
 }
 
@@ -495,15 +497,17 @@ void CostBuilder::priceProducts() {
 /// On cores a product that is alone, with what follows element by element, has packed operands
 /// (lib/Codegen/CPU/PackedPlan.h). One in a kernel with others, or with reductions, has not. A
 /// chain like attention is not priced so where the matrix between its products is large beside
-/// what it reads and writes, or where one kernel leaves out a part of it, by a mask of positions.
+/// their work, or where one kernel leaves out a part of it, by a mask of positions.
 void CostBuilder::priceProductsOfCores() {
   bool isSole = products.size() == 1 && others.empty();
   bool isChain =
       llvm::none_of(others, [](const OtherRoot &o) { return o.hasWindow; }) &&
       llvm::all_of(products, [](const Product &p) { return p.isChained; });
+  double work = 0;
+  for (const Product &product : products)
+    work += product.work;
   if (isSole ||
-      (isChain &&
-       (getLargestInside() >= kInsideOfChain * cost.bytes || isMasked())))
+      (isChain && (getLargestInside() >= kInsideOfChain * work || isMasked())))
     return;
   for (Product &product : products)
     if (product.isPacked)

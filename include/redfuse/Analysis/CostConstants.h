@@ -45,11 +45,12 @@ inline constexpr double kUnpackedProducts = 2.2;
 /// Rows, and columns, of such a product from which on that is so. Measured: five kinds of
 /// kernels with products of 8 rows are 0.65 to 0.8 as fast in parts, of 64 rows 1.2 to 2 times.
 inline constexpr double kLeastSideOfCores = 32;
-/// The largest tensor inside of a chain, beside what it reads and writes, from which on a kernel
-/// of all is as fast all the same, as that is in no memory. Measured: attention of 128 words (0.5)
-/// and log-sum-exp behind a product (1.0) are 1.3 to 1.9 times as fast as one, two layers
-/// of 64 rows (0.13) and softmax behind a product (0.3) 1.2 to 1.4 times in parts.
-inline constexpr double kInsideOfChain = 0.4;
+/// Bytes of the largest tensor inside of a chain for each multiply-add of its products, from which
+/// on a kernel of all is as fast all the same, as that tensor is in no memory. Measured by
+/// test/programs/cpu_operations.py: attention with heads of 64 (0.03) and log-sum-exp behind a
+/// product of 256 sums (0.016) are 1.3 to 1.9 times as fast as one, layers of 256 (0.008)
+/// and softmax behind 512 sums (0.008) 1.2 to 1.4 times in parts.
+inline constexpr double kInsideOfChain = 0.012;
 /// How much slower a convolution is whose windows are computed for each tap, rather than
 /// copied. Estimated: a block of a DenseNet, which normalises what it convolves, has 0.6
 /// of cuDNN on an H100, its neighbours 1 to 2.

@@ -15,7 +15,7 @@ LAYERS = ("-redfuse-normalize", "-redfuse-raise", "-redfuse-fuse")
 # Kernels of a program; every other one of the corpus becomes one. With extents known at run time,
 # a broadcast that may be needed or not stays beside the kernel, under the test of its extent. Of
 # products cores pack the operands where each has a kernel of its own.
-MORE_THAN_ONE = {"attention_dynamic": 2, "ffn_relu": 2, "ffn_swiglu": 3, "rmsnorm_gemm": 2}
+MORE_THAN_ONE = {"attention_dynamic": 2, "ffn_swiglu": 2}
 
 
 @pytest.fixture(scope="module")
