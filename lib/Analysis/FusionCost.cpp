@@ -767,11 +767,11 @@ void CostBuilder::addTime() {
 }
 
 GroupCost CostBuilder::run() {
-  addTraffic();
   priceProducts();
   for (const FusionSpace::Instance &instance : space.getInstances())
     addInstance(instance);
   addRepeats();
+  addTraffic();
   addParallelism();
   addTime();
   return cost;
