@@ -46,8 +46,8 @@ inline constexpr double kUnpackedProducts = 2.2;
 /// kernels with products of 8 rows are 0.65 to 0.8 as fast in parts, of 64 rows 1.2 to 2 times.
 inline constexpr double kLeastSideOfCores = 32;
 /// Bytes of the largest tensor inside of a chain for each multiply-add of its products, from which
-/// on a kernel of all is as fast all the same, as that tensor is in no memory. Measured by
-/// test/programs/cpu_operations.py: attention with heads of 64 (0.03) and log-sum-exp behind a
+/// on a kernel of all is as fast all the same, as that tensor is in no memory. Measured with cases
+/// of test/programs/cpu_operations.py: attention with heads of 64 (0.03) and log-sum-exp behind a
 /// product of 256 sums (0.016) are 1.3 to 1.9 times as fast as one, layers of 256 (0.008)
 /// and softmax behind 512 sums (0.008) 1.2 to 1.4 times in parts.
 inline constexpr double kInsideOfChain = 0.012;
