@@ -276,9 +276,10 @@ def _erase(graph: Any, tree: Tree) -> None:
             if is_last and not any(n.users for n in one.made):
                 for member in reversed(one.members):
                     graph.erase_node(member)
-        elif not node.users and node not in tree.leaves:
-            if tree.known.get(node) is not None or _name(node) == "stack":
-                graph.erase_node(node)
+        elif node.users or node in tree.leaves:
+            continue
+        elif tree.known.get(node) is not None or _name(node) == "stack":
+            graph.erase_node(node)
 
 
 def take_apart(graph: Any) -> None:
