@@ -17,21 +17,27 @@ using namespace redfuse;
 
 void TileProgram::formEpilogues() {
   for (auto &root : roots) {
-    if (!contractions.contains(root.get()))
+    auto contraction = contractions.find(root.get());
+    bool isScan = options.hasScanEpilogues && root->kind == Root::Kind::Scan &&
+                  !root->continued && !root->total;
+    if (contraction == contractions.end() && !isScan)
       continue;
-    Value result = root->reduce.getResult(0);
+    ResultRange results = root->op->getResults();
     SmallBitVector into =
-        toDimSet(root->reduce.getInto(), dimSets.getNumDims());
+        isScan ? root->dims
+               : toDimSet(root->reduce.getInto(), dimSets.getNumDims());
     SmallVector<Root *> users;
     for (auto &user : roots)
-      if (user.get() != root.get() && user->cone.contains(result))
+      if (user.get() != root.get() && llvm::any_of(results, [&](Value v) {
+            return user->cone.contains(v);
+          }))
         users.push_back(user.get());
     auto fits = [&](Root *user) {
       if (user->op || user->dims != into || user->epilogueOf ||
           contractions.contains(user))
         return false;
       for (Value v : user->cone) {
-        if (v == result)
+        if (llvm::is_contained(results, v))
           continue;
         Root *producer = producerOf(v);
         if (producer && producer != user && reaches(*root, *producer))
@@ -49,10 +55,12 @@ void TileProgram::formEpilogues() {
       continue;
     for (Root *user : users) {
       user->epilogueOf = root.get();
-      if (user->kind == Root::Kind::Keep && !innermost.contains(user->value))
-        innermost[user->value] = contractions[root.get()].n;
+      if (user->kind == Root::Kind::Keep && !isScan &&
+          !innermost.contains(user->value))
+        innermost[user->value] = contraction->second.n;
     }
-    kept.remove(result);
+    for (Value v : results)
+      kept.remove(v);
   }
 }
 
@@ -258,13 +266,22 @@ static bool isVectorisable(const LoopNest &nest) {
   return true;
 }
 
+/// Whether prefixes of lanes are made by ops on vectors.
+static bool canScanLanes(ScanOp scan) {
+  Reducer reducer = scan.getReducer();
+  return !scan.isDeclared() && !scan.getOrdered() &&
+         scan.getNumOperands() == 1 && reducer != Reducer::TopK;
+}
+
 std::optional<unsigned>
 TileProgram::chooseVectorDim(const LoopNest &nest) const {
   unsigned numDims = dimSets.getNumDims();
   std::optional<unsigned> best;
   double bestCost = 0;
   // Lanes are not neighbours.
-  bool inOrder = nest.isOrdered || nest.roots.front()->kind == Root::Kind::Scan;
+  auto scan = dyn_cast_or_null<ScanOp>(nest.roots.front()->op);
+  bool inOrder =
+      nest.isOrdered || (scan && !(options.scansLanes && canScanLanes(scan)));
   for (unsigned d : nest.dims.set_bits()) {
     if (inOrder && llvm::is_contained(nest.over, d))
       continue;
@@ -277,6 +294,8 @@ TileProgram::chooseVectorDim(const LoopNest &nest) const {
     double capacity = capacityOf(one);
     double steps = std::ceil(capacity / options.lanes);
     double cost = 0;
+    if (scan && scan.getDim() == d)
+      cost += capacityOf(nest.dims) / capacity * steps * kScannedLanes;
     auto access = [&](Value v, const SourceLayout &layout) {
       const SmallBitVector &set = dimSets[v];
       double points = capacityOf(set);

@@ -228,9 +228,12 @@ static LogicalResult addShare(OpPassManager &pm, const CompileOptions &, Fail) {
 // Stages of a processor
 //===----------------------------------------------------------------------===//
 
-static LogicalResult addCPU(OpPassManager &pm, const CompileOptions &, Fail) {
+static LogicalResult addCPU(OpPassManager &pm, const CompileOptions &options,
+                            Fail) {
   pm.addPass(createSelectionsToCPU());
-  pm.addPass(createKernelToCPU());
+  KernelToCPUOptions kernels;
+  kernels.strict = options.strict;
+  pm.addPass(createKernelToCPU(kernels));
   return success();
 }
 

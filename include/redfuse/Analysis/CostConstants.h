@@ -238,10 +238,11 @@ inline constexpr int64_t kStreamedProducts = 128, kStreamedElements = 4096,
 
 /// Of a point of a loop, beside the load of a vector's element from memory where neighbours
 /// are: a load that does not depend on the dim, and so leaves the loop; one whose
-/// neighbours lie apart; simple ops, and functions and divisions; and to fold the lanes of
-/// an accumulator at the end. Estimated.
+/// neighbours lie apart; simple ops, and functions and divisions; to fold the lanes of
+/// an accumulator at the end; and to scan those of a vector. Estimated.
 inline constexpr double kHoistedAccess = 0.1, kAccessOfElement = 1.5,
-                        kSimpleOp = 0.5, kExpensiveOp = 8, kFoldedLanes = 6;
+                        kSimpleOp = 0.5, kExpensiveOp = 8, kFoldedLanes = 6,
+                        kScannedLanes = 5;
 /// Of packing an element of a product's operand, beside a multiply-add; and what counts of
 /// it where a block packs once for all steps of a stream. Estimated.
 inline constexpr double kPackedElement = 2, kPackedOnce = 0.1;

@@ -82,8 +82,8 @@ struct Root {
   int level = 0;
   /// Does not change between the steps of a fold: may run before its loop.
   bool isInvariant = false;
-  /// Yield, Keep: computed from the finished accumulator of this reduction,
-  /// while that is in registers.
+  /// Yield, Keep: computed from the finished accumulator of this reduction, or from the
+  /// prefixes of this scan, while these are in registers.
   Root *epilogueOf = nullptr;
   /// The values between this root and kept values, reductions and arguments, in
   /// body order; arguments included.
@@ -151,6 +151,12 @@ public:
     /// How far apart in memory the lanes of a vector are at most that is loaded as
     /// fast as neighbours.
     int64_t mostStride = 1;
+    /// Whether the lanes of a vector may be neighbours of one row that is scanned: they
+    /// are combined in another order then.
+    bool scansLanes = false;
+    /// Whether what is made of the prefixes of a scan, element by element, is made while
+    /// they are in registers.
+    bool hasScanEpilogues = false;
     /// The architecture whose matrix instructions may be used; null: none.
     const Chip *chip = nullptr;
     /// Whether who generates contractions computes their operands on the way: nothing

@@ -55,6 +55,9 @@ private:
   std::optional<unsigned> rowsTogether() const;
   void emitRowsTogether(unsigned dim, Env &env, unsigned rows);
 
+  // Scans (CpuScans.cpp) --------------------------------------------------------
+  void emitScanOfLanes(Env env);
+
   // Contractions --------------------------------------------------------------
   void emitContraction();
   void emitContractionRows(Env env, unsigned vectors);

@@ -35,6 +35,8 @@ LogicalResult CpuKernelGenerator::analyse() {
   TileProgram::Options options;
   options.hasVectorProducts = false;
   options.mostStride = kMostStride;
+  options.scansLanes = !keepsOrder;
+  options.hasScanEpilogues = true;
   return makePrograms(options);
 }
 

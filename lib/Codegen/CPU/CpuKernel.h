@@ -13,6 +13,11 @@ namespace redfuse {
 class CpuKernelGenerator : public KernelGenerator {
 public:
   using KernelGenerator::KernelGenerator;
+  /// Elements of a row are combined one after the other where each prefix is a result.
+  CpuKernelGenerator &keepOrder(bool isStrict) {
+    keepsOrder = isStrict;
+    return *this;
+  }
   mlir::FailureOr<mlir::func::FuncOp> run();
 
 protected:
@@ -25,6 +30,9 @@ protected:
   }
   /// So many bytes of this thread's scratch.
   mlir::Value reserveScratch(mlir::Value bytes);
+
+private:
+  bool keepsOrder = false;
 };
 
 } // namespace redfuse

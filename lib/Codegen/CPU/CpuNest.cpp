@@ -145,6 +145,8 @@ void CpuEmitter::emitInto(unsigned i, Env env) {
   if (i == intoDims.size()) {
     if (nest->over.empty())
       emitPoint(env);
+    else if (nest->vectorDim == nest->over.front() && reduces.empty())
+      emitScanOfLanes(env);
     else if (reduces.empty())
       OrderedRows(*this).emitScan(env);
     else

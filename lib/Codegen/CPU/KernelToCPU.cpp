@@ -39,14 +39,16 @@ struct KernelToCPU : public redfuse::impl::KernelToCPUBase<KernelToCPU> {
     eraseKernels(module);
   }
 
-  static LogicalResult generate(KernelLaunch &from, unsigned lanes) {
+  LogicalResult generate(KernelLaunch &from, unsigned lanes) {
     LaunchOp launch = from.launch;
     KernelSpace space = from.space;
     FailureOr<func::FuncOp> func;
     if (Attribute plan = launch->getAttr(kPackingAttr))
       func = generatePacked(from.kernel, launch, space, plan, lanes);
     else
-      func = CpuKernelGenerator(from.kernel, launch, space, lanes).run();
+      func = CpuKernelGenerator(from.kernel, launch, space, lanes)
+                 .keepOrder(strict)
+                 .run();
     if (failed(func))
       return failure();
     func->setSymName(from.name);

@@ -20,11 +20,6 @@ void OrderedRows::emitScan(Env &env) {
     start.push_back(emitter.getNest().vectorDim ? emitter.asVector(v) : v);
   }
   const Root &root = *emitter.getNest().roots.front();
-  auto store = [&](ValueRange values, ValueRange results, Env &at) {
-    for (auto [value, to] : llvm::zip_equal(values, results))
-      if (const TileBuffer *buffer = emitter.findBuffer(to))
-        emitter.storeTile(*buffer, value, at);
-  };
   unsigned d = scan.getDim();
   auto emitSteps = [&](Value begin, Value end, SmallVector<Value> state,
                        bool isSome) {
@@ -43,7 +38,7 @@ void OrderedRows::emitScan(Env &env) {
           SmallVector<Value> before(running);
           SmallVector<Value> after =
               emitter.combineStates(scan, before, operands, isSome);
-          store(scan.getExclusive() ? before : after, root.getResults(), inner);
+          emitter.storePrefixes(scan.getExclusive() ? before : after, inner);
           return after;
         });
   };
@@ -65,8 +60,9 @@ void OrderedRows::emitScan(Env &env) {
     begin = behindFirst;
   }
   last = emitSteps(begin, steps.size, last, /*isSome=*/asksForIdentity);
-  if (root.total)
-    store(last, root.getTotals(), env);
+  for (auto [value, to] : llvm::zip(last, root.getTotals()))
+    if (const TileBuffer *buffer = emitter.findBuffer(to))
+      emitter.storeTile(*buffer, value, env);
 }
 
 //===----------------------------------------------------------------------===//

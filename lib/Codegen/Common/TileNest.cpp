@@ -113,6 +113,20 @@ void TileEmitter::emitAvailableForEpilogue(Env &env) {
   std::swap(all, needed);
 }
 
+void TileEmitter::storePrefixes(ArrayRef<Value> prefixes, Env &env) {
+  for (auto [value, to] :
+       llvm::zip_equal(prefixes, nest->roots.front()->getResults())) {
+    auto buffer = buffers.find(to);
+    if (buffer != buffers.end())
+      storeTile(buffer->second, value, env);
+    env.values[to] = value;
+  }
+  if (nest->roots.size() == 1)
+    return;
+  emitAvailable(env);
+  emitEpilogues(env);
+}
+
 void TileEmitter::emitEpilogues(Env &env) {
   for (Root *root : nest->roots) {
     if (root->kind == Root::Kind::Keep)

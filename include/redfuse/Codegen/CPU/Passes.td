@@ -77,7 +77,8 @@ def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
     every intermediate in tiles of the thread's scratch memory. A fold becomes a
     loop over the tiles of its streamed dims that carries the state; contractions
     become register tiles, of packed operands where the launch has a plan for that
-    (`redfuse-plan-packing`); ragged ends are masked.
+    (`redfuse-plan-packing`); ragged ends are masked. Lanes of a vector are rows of a
+    scan, or neighbours in one row where that costs less memory, unless `strict`.
 
     ```mlir
     #id = affine_map<(i) -> (i)>
@@ -120,7 +121,10 @@ def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"vectorBits", "vector-bits", "int64_t", "0",
-                        "width of a vector register; 0: that of the module's redfuse.target">];
+                        "width of a vector register; 0: that of the module's redfuse.target">,
+                 Option<"strict", "strict", "bool", "false",
+                        "elements of a row whose prefixes are results are combined "
+                        "one after the other">];
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect", "mlir::func::FuncDialect",
                            "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
                            "mlir::vector::VectorDialect", "mlir::affine::AffineDialect",

@@ -177,6 +177,9 @@ public:
   /// the operands of the contraction itself are not needed any more.
   void emitAvailableForEpilogue(Env &env);
   void emitEpilogues(Env &env);
+  /// What a scan has made at this point: stored where it is kept, and used by what the
+  /// nest makes of it.
+  void storePrefixes(llvm::ArrayRef<mlir::Value> prefixes, Env &env);
 
 protected:
   // Values ------------------------------------------------------------------
