@@ -101,6 +101,9 @@ static void addFusion(OpPassManager &pm, const CompileOptions &options,
       options.shard.empty())
     pm.addPass(createSplitTotals());
   pm.addPass(createFuse(fuse));
+  // A state has what is needed to go on, whether or not a result says it.
+  if (options.along.empty())
+    pm.addPass(createDropUnusedResults());
   if (!options.strict)
     pm.addPass(createNestReductions());
   pm.addPass(createKeepRoundings());

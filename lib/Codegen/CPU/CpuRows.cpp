@@ -187,7 +187,8 @@ void CpuEmitter::emitColumns(Env &env) {
 std::optional<unsigned> CpuEmitter::rowsTogether() const {
   if (!nest->vectorDim || nest->over.size() != 1 || nest->isOrdered ||
       nest->over.front() != *nest->vectorDim || intoDims.empty() ||
-      reduces.empty() || nest->roots.size() != 1 || !isSimple(nest->roots.front()->reduce))
+      reduces.empty() || nest->roots.size() != 1 ||
+      !isSimple(nest->roots.front()->reduce))
     return std::nullopt;
   const SpaceDim &rows = dims[intoDims.back()];
   if (rows.staticSize && *rows.staticSize < int64_t(kRowsTogether))

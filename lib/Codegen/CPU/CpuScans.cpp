@@ -31,11 +31,10 @@ void CpuEmitter::emitScanOfLanes(Env env) {
     emitAvailable(at);
     Value prefixes = asVector(valueOf(scan.getOperand(0), at));
     for (int64_t by = 1; by < int64_t(lanes); by *= 2)
-      prefixes = combine(reducer, moveUp(b, loc, prefixes, identity, by),
-                         prefixes);
-    Value stored = scan.getExclusive()
-                       ? moveUp(b, loc, prefixes, identity, 1)
-                       : prefixes;
+      prefixes =
+          combine(reducer, moveUp(b, loc, prefixes, identity, by), prefixes);
+    Value stored =
+        scan.getExclusive() ? moveUp(b, loc, prefixes, identity, 1) : prefixes;
     storePrefixes(combine(reducer, running, stored), at);
     SmallVector<int64_t> last(lanes, lanes - 1);
     Value all = vector::ShuffleOp::create(b, loc, prefixes, prefixes, last);
@@ -43,18 +42,18 @@ void CpuEmitter::emitScanOfLanes(Env env) {
   };
   const SpaceDim &elements = dims[d];
   Value by = constantIndex(lanes);
-  Value size = elements.staticSize ? constantIndex(*elements.staticSize)
-                                   : elements.size;
+  Value size =
+      elements.staticSize ? constantIndex(*elements.staticSize) : elements.size;
   Value whole = b.createOrFold<arith::MulIOp>(
       loc, b.createOrFold<arith::DivUIOp>(loc, size, by), by);
-  Value running = emitFor(b, loc, constantIndex(0), whole, by, identity,
-                          [&](Value iv, ValueRange state) {
-                            Env inner = env;
-                            inner.position[d] = iv;
-                            return SmallVector<Value>{
-                                step(inner, state.front())};
-                          })
-                      .front();
+  Value running =
+      emitFor(b, loc, constantIndex(0), whole, by, identity,
+              [&](Value iv, ValueRange state) {
+                Env inner = env;
+                inner.position[d] = iv;
+                return SmallVector<Value>{step(inner, state.front())};
+              })
+          .front();
   if (elements.staticSize && *elements.staticSize % lanes == 0)
     return;
   Value left = b.createOrFold<arith::SubIOp>(loc, size, whole);

@@ -5,6 +5,8 @@
 // from what the pieces before it came to.
 //
 //===----------------------------------------------------------------------===//
+#include "KeptResults.h"
+
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
@@ -280,35 +282,6 @@ static llvm::SetVector<Operation *> findNeeded(Block &block,
   for (size_t i = 0; i < needed.size(); ++i)
     add(needed[i]->getOperands());
   return needed;
-}
-
-/// The cascade with some of its results alone.
-static CascadeOp keepResults(RewriterBase &b, CascadeOp op,
-                             ArrayRef<unsigned> results) {
-  size_t numInputs = op.getInputs().size();
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray(),
-                         kept(maps.begin(), maps.begin() + numInputs);
-  SmallVector<Value> inits, values;
-  Operation *end = op.getBody().front().getTerminator();
-  for (unsigned i : results) {
-    inits.push_back(op.getInits()[i]);
-    kept.push_back(maps[numInputs + i]);
-    values.push_back(end->getOperand(i));
-  }
-  b.setInsertionPoint(op);
-  auto made = CascadeOp::create(b, op.getLoc(), ValueRange(inits).getTypes(),
-                                op.getInputs(), inits,
-                                b.getAffineMapArrayAttr(kept), nullptr);
-  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  IRMapping mapping;
-  op.getBody().cloneInto(&made.getBody(), mapping);
-  Block &block = made.getBody().front();
-  block.getTerminator()->setOperands(
-      llvm::map_to_vector(values, [&](Value v) { return mapping.lookup(v); }));
-  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&inner))
-      b.eraseOp(&inner);
-  return made;
 }
 
 /// Positions of a piece: as many as registers of a block hold with room to spare, in

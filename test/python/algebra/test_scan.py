@@ -103,6 +103,72 @@ def test_the_running_sum_of_torch(schedule: str, n: int) -> None:
     np.testing.assert_array_equal(exe(x), np.cumsum(x, 1))
 
 
+ROWS = """
+func.func @main(%x: tensor<?x?x{type}>) -> tensor<?x?x{type}> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = tensor.dim %x, %c0 : tensor<?x?x{type}>
+  %n = tensor.dim %x, %c1 : tensor<?x?x{type}>
+  %e = tensor.empty(%m, %n) : tensor<?x?x{type}>
+  %l = tensor.empty(%m) : tensor<?x{type}>
+  %z = arith.constant {start} : {type}
+  %f = linalg.fill ins(%z : {type}) outs(%l : tensor<?x{type}>) -> tensor<?x{type}>
+  %r:2 = tm_tensor.scan dimension(1) inclusive({inclusive}) ins(%x : tensor<?x?x{type}>)
+      outs(%e, %f : tensor<?x?x{type}>, tensor<?x{type}>) {{
+  ^bb0(%a: {type}, %b: {type}):
+    %n0 = arith.{combine} %a, %b : {type}
+    tm_tensor.yield %n0 : {type}
+  }} -> tensor<?x?x{type}>, tensor<?x{type}>
+  return %r#0 : tensor<?x?x{type}>
+}}
+"""
+ELEMENTS = {
+    "f32 addf": (np.float32, 0.0), "f64 addf": (np.float64, 0.0), "f32 mulf": (np.float32, 1.0),
+    "f32 maximumf": (np.float32, "0xFF800000"), "i32 addi": (np.int32, 0),
+    "i64 muli": (np.int64, 1), "i8 maxsi": (np.int8, -128), "i16 ori": (np.int16, 0),
+}  # fmt: skip
+FOLDS = {
+    "addf": np.add, "mulf": np.multiply, "maximumf": np.maximum, "addi": np.add,
+    "muli": np.multiply, "maxsi": np.maximum, "ori": np.bitwise_or,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("inclusive", (True, False))
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_rows_of_neighbours(element: str, inclusive: bool) -> None:
+    """Lanes are neighbours of a row: any length, and ends of rows that fill no vector."""
+    name, combine = element.split()
+    dtype, start = ELEMENTS[element]
+    text = ROWS.format(type=name, combine=combine, start=start, inclusive=str(inclusive).lower())
+    exe = redfuse.compile(text)
+    for rows, n in ((1, 1), (5, 15), (3, 16), (2, 17), (4, 331), (1, 70001), (67, 64), (2, 0)):
+        rng = np.random.default_rng(n)
+        if dtype in (np.float32, np.float64):
+            x = rng.normal(size=(rows, n)).astype(dtype)
+            x = 1 + x / 1e3 if combine == "mulf" else x
+        else:
+            x = rng.integers(-100, 100, (rows, n)).astype(dtype)
+        wide = x.astype(np.float64) if np.issubdtype(dtype, np.floating) else x
+        want = FOLDS[combine].accumulate(wide, axis=1, dtype=wide.dtype)
+        if not inclusive and n:
+            first = -np.inf if combine == "maximumf" else start
+            want = np.concatenate([np.full((rows, 1), first, wide.dtype), want[:, :-1]], 1)
+        got = exe(x.astype(dtype))
+        if wide is x:
+            np.testing.assert_array_equal(got, want)
+            continue
+        # Each of n operations rounds what has been combined; so do those of NumPy in f64.
+        bound = 2 * n * np.finfo(dtype).eps * FOLDS[combine].accumulate(np.abs(wide), axis=1)
+        assert np.all((got == want) | (np.abs(got - want) <= bound)), (rows, n)
+
+
+def test_strict_adds_one_after_the_other() -> None:
+    x = np.random.default_rng(0).normal(size=(33, 1001)).astype(np.float32)
+    text = ROWS.format(type="f32", combine="addf", start=0.0, inclusive="true")
+    exe = redfuse.compile(text, options={"strict": True})
+    np.testing.assert_array_equal(exe(x), np.cumsum(x, 1))
+
+
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("sizes", ((2, 301, 17, 33), (1, 7, 4, 4), (3, 130, 16, 64)))
 def test_gated_linear_attention(schedule: str, sizes: tuple[int, int, int, int]) -> None:

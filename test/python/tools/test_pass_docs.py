@@ -19,6 +19,7 @@ FRAGMENTS = {
     "redfuse-check-accesses",
     "redfuse-check-source",
     "redfuse-collapse-dims",
+    "redfuse-drop-unused-results",
     "redfuse-factor-sums",
     "redfuse-lazy-pivots",
     "redfuse-nest-reductions",

@@ -419,6 +419,43 @@ def SplitSums : Pass<"redfuse-split-sums"> {
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }
 
+def DropUnusedResults : Pass<"redfuse-drop-unused-results"> {
+  let summary = "Leave out the results of cascades that nobody reads";
+  let description = [{
+    A scan is written as a loop that carries its total, which then is a result beside the
+    prefixes. Where nobody reads it, it is left out, with what only it needs. A result stays that
+    alone tells how long some dim is, and so does a cascade of which nothing is read.
+
+    Before:
+
+    ```mlir
+    #x = affine_map<(i, j) -> (i, j)>
+    #r = affine_map<(i, j) -> (i)>
+    %r:2 = redfuse.cascade {indexing_maps = [#x, #r, #x]} ins(%x : tensor<4x8xf32>)
+        outs(%d, %e : tensor<4xf32>, tensor<4x8xf32>) {
+    ^bb0(%a: f32):
+      %t = redfuse.reduce add %a over [1] into [0] : f32
+      %s = redfuse.scan add %a along 1 : f32
+      redfuse.yield %t, %s : f32, f32
+    } -> tensor<4xf32>, tensor<4x8xf32>
+    return %r#1 : tensor<4x8xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %r = redfuse.cascade {indexing_maps = [#x, #x]} ins(%x : tensor<4x8xf32>)
+        outs(%e : tensor<4x8xf32>) {
+    ^bb0(%a: f32):
+      %s = redfuse.scan add %a along 1 : f32
+      redfuse.yield %s : f32
+    } -> tensor<4x8xf32>
+    return %r : tensor<4x8xf32>
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
 def SplitScans : Pass<"redfuse-split-scans"> {
   let summary = "Cut long scans of few rows into pieces, for more blocks of a GPU";
   let description = [{
