@@ -109,29 +109,30 @@ static std::optional<PositionSum> readPositions(Value v) {
 }
 
 /// Narrows `band` by what holds where `condition` does, or does not. What cannot be
-/// read narrows nothing, which is right: more elements count then.
-static void narrowBand(Value condition, bool holds, unsigned row,
+/// read narrows nothing, which is right: more elements count then. True if all could be:
+/// then the band is where it holds.
+static bool narrowBand(Value condition, bool holds, unsigned row,
                        unsigned column, DiagonalBand &band) {
   Operation *def = condition.getDefiningOp();
   if (auto flip = dyn_cast_or_null<arith::XOrIOp>(def)) {
     for (unsigned i : {0u, 1u})
       if (matchPattern(flip->getOperand(i), m_One()))
-        narrowBand(flip->getOperand(1 - i), !holds, row, column, band);
-    return;
+        return narrowBand(flip->getOperand(1 - i), !holds, row, column, band);
+    return false;
   }
   if ((holds && isa_and_nonnull<arith::AndIOp>(def)) ||
       (!holds && isa_and_nonnull<arith::OrIOp>(def))) {
-    narrowBand(def->getOperand(0), holds, row, column, band);
-    narrowBand(def->getOperand(1), holds, row, column, band);
-    return;
+    bool left = narrowBand(def->getOperand(0), holds, row, column, band);
+    bool right = narrowBand(def->getOperand(1), holds, row, column, band);
+    return left && right;
   }
   auto compare = dyn_cast_or_null<arith::CmpIOp>(def);
   if (!compare)
-    return;
+    return false;
   auto left = readPositions(compare.getLhs());
   auto right = readPositions(compare.getRhs());
   if (!left || !right)
-    return;
+    return false;
   arith::CmpIPredicate predicate =
       holds ? compare.getPredicate()
             : arith::invertPredicate(compare.getPredicate());
@@ -144,7 +145,7 @@ static void narrowBand(Value condition, bool holds, unsigned row,
   bool isUnsigned =
       llvm::is_contained({P::ult, P::ule, P::ugt, P::uge}, predicate);
   if (isUnsigned && (!isNatural(*left) || !isNatural(*right)))
-    return;
+    return false;
   // left - right = factor * (column - row) + constant
   for (auto [dim, factor] : right->factors)
     left->factors[dim] -= factor;
@@ -152,9 +153,9 @@ static void narrowBand(Value condition, bool holds, unsigned row,
   int64_t factor = left->factors.lookup(column);
   for (auto [dim, f] : left->factors)
     if (f != 0 && dim != column && dim != row)
-      return;
+      return false;
   if ((factor != 1 && factor != -1) || left->factors.lookup(row) != -factor)
-    return;
+    return false;
   auto atMost = [&](int64_t n) { band.high = std::min(band.high, n); };
   auto atLeast = [&](int64_t n) { band.low = std::max(band.low, n); };
   bool isLess = llvm::is_contained({P::slt, P::sle, P::ult, P::ule}, predicate);
@@ -164,12 +165,28 @@ static void narrowBand(Value condition, bool holds, unsigned row,
   if (predicate == P::eq) {
     atMost(-factor * constant);
     atLeast(-factor * constant);
-  } else if (isLess || isMore) {
-    // factor * difference + constant < 0, or > 0
-    bool bounds = (factor > 0) == isLess;
-    int64_t at = -factor * constant;
-    bounds ? atMost(at - strict) : atLeast(at + strict);
+    return true;
   }
+  if (!isLess && !isMore)
+    return false;
+  // factor * difference + constant < 0, or > 0
+  bool bounds = (factor > 0) == isLess;
+  int64_t at = -factor * constant;
+  bounds ? atMost(at - strict) : atLeast(at + strict);
+  return true;
+}
+
+SmallVector<std::pair<arith::SelectOp, DiagonalBand>>
+redfuse::findDiagonalMasks(Block &body, unsigned row, unsigned column) {
+  SmallVector<std::pair<arith::SelectOp, DiagonalBand>> masks;
+  for (auto select : body.getOps<arith::SelectOp>()) {
+    DiagonalBand band;
+    if (isIdentityWithout(body, column, select) &&
+        narrowBand(select.getCondition(), !isConstantOf(select.getTrueValue()),
+                   row, column, band))
+      masks.push_back({select, band});
+  }
+  return masks;
 }
 
 std::optional<DiagonalBand> redfuse::findDiagonalBand(Block &body, unsigned row,

@@ -6,6 +6,7 @@
 #include "redfuse/Algebra/Derivation.h"
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/MaskedReductions.h"
 #include "redfuse/Analysis/RoundedSums.h"
 #include "redfuse/Analysis/TileProgram.h"
 #include "redfuse/Analysis/Windows.h"
@@ -441,6 +442,7 @@ private:
   /// A schedule that cuts no reduced dim; null where one must be cut.
   ScheduleAttr keepWhole();
   void narrowTile();
+  double walkedShare(int64_t tile) const;
   /// Sets of reduced dims that can be cut, those that free most first.
   SmallVector<SmallVector<int64_t>> findCuts() const;
   /// A schedule that cuts these dims as planned.
@@ -466,6 +468,8 @@ private:
   bool isSplit;
   /// Threads cannot hold the reduced dims; matrix units walk them.
   bool isTooLarge = false, isLong = false;
+  /// Masks leave out many positions, which a CPU does not walk where it walks tiles.
+  bool isMasked = false;
   /// The dims to fold for the result's accuracy.
   SmallVector<int64_t> around;
 };
@@ -569,12 +573,47 @@ ScheduleAttr ScheduleChooser::keepWhole() {
                     "differences from a mean are summed around a kept value, "
                     "which loses fewer digits");
   }
+  isMasked = !isAsked && !isSplit && !request.strict && around.empty() &&
+             shape.hasContraction && target.getName() == "cpu" &&
+             walkedShare(kMaskedTile) <= kMostWalkedOfMasked;
   if (resident <= budget && !isAsked && !isSplit && !isTooLarge && !isLong &&
-      around.empty())
+      around.empty() && !isMasked)
     return make(ScheduleKind::Resident,
                 "what a block keeps (" + Twine(int64_t(resident)) +
                     " bytes) stays in the cache of a core");
   return {};
+}
+
+/// Of the pairs of positions that a mask compares, those in tiles along the reduced dim
+/// of which some row of a block needs one; 1 where none compares any.
+double ScheduleChooser::walkedShare(int64_t tile) const {
+  double share = 1;
+  Block &body = CascadeOp(cascade).getBody().front();
+  for (const SmallVector<int64_t> &over : shape.folds) {
+    for (int64_t row : grid) {
+      if (over.size() != 1 || tiles[row] <= 0)
+        continue;
+      std::optional<DiagonalBand> band =
+          findDiagonalBand(body, row, over.front());
+      if (!band)
+        continue;
+      int64_t rows = shape.extents[row], columns = shape.extents[over.front()];
+      int64_t walked = 0, all = 0;
+      for (int64_t first = 0; first < rows; first += tiles[row]) {
+        int64_t behind = std::min(rows, first + tiles[row]), begin = 0,
+                end = columns;
+        if (band->hasHigh())
+          end = std::clamp<int64_t>(behind + band->high, 0, columns);
+        if (band->hasLow())
+          begin = std::clamp<int64_t>(first + band->low, 0, columns) / tile;
+        walked +=
+            std::max<int64_t>(0, int64_t(llvm::divideCeil(end, tile)) - begin);
+        all += llvm::divideCeil(columns, tile);
+      }
+      share = std::min(share, double(walked) / std::max<int64_t>(1, all));
+    }
+  }
+  return share;
 }
 
 /// Behind their mean rows are read once more: those of a tile out of a core's cache.
@@ -650,6 +689,8 @@ std::string ScheduleChooser::whyCut() const {
   if (isLong && resident <= budget)
     return "rows of more than " + std::to_string(int64_t(kMatrixColumns)) +
            " columns are walked by matrix units";
+  if (isMasked && resident <= budget)
+    return "tiles of which a mask leaves out all are not walked";
   if (isTooLarge)
     return "the reduced dims are more than the threads of a block hold";
   return "keeping the reduced dims whole takes " +
@@ -672,6 +713,8 @@ ScheduleAttr ScheduleChooser::cut(ArrayRef<int64_t> over,
   }
   double perPoint = keptBytes(cascade, shape, tiles, toDimSet(over, numDims));
   int64_t tile = shape.hasContraction ? kStreamedProducts : kStreamedElements;
+  if (isMasked && resident <= budget)
+    tile = std::min(tile, kMaskedTile);
   while (tile > kLeastStreamed && perPoint * tile > budget)
     tile /= 2;
   double length = std::max(1.0, shape.extents[longest]);

@@ -19,12 +19,20 @@ bool isIdentityWithout(mlir::Block &body, unsigned dim,
 struct DiagonalBand {
   int64_t low = std::numeric_limits<int64_t>::min();
   int64_t high = std::numeric_limits<int64_t>::max();
+
+  bool hasLow() const { return low != std::numeric_limits<int64_t>::min(); }
+  bool hasHigh() const { return high != std::numeric_limits<int64_t>::max(); }
 };
 
 /// What a body leaves out of all its reductions along `column`, by comparing
 /// positions along `row` and `column`; none if it leaves out nothing that is known.
 std::optional<DiagonalBand> findDiagonalBand(mlir::Block &body, unsigned row,
                                              unsigned column);
+
+/// The selects of a body that leave out elements of all its reductions along `column` by
+/// comparing positions along `row` and `column` alone, and where each keeps its element.
+llvm::SmallVector<std::pair<mlir::arith::SelectOp, DiagonalBand>>
+findDiagonalMasks(mlir::Block &body, unsigned row, unsigned column);
 
 } // namespace redfuse
 

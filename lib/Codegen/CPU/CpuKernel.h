@@ -13,9 +13,11 @@ namespace redfuse {
 class CpuKernelGenerator : public KernelGenerator {
 public:
   using KernelGenerator::KernelGenerator;
-  /// Elements of a row are combined one after the other where each prefix is a result.
+  /// Elements of a row are combined one after the other where each prefix is a result,
+  /// and what a mask leaves out is computed all the same.
   CpuKernelGenerator &keepOrder(bool isStrict) {
     keepsOrder = isStrict;
+    leavesOutMasked = !isStrict;
     return *this;
   }
   mlir::FailureOr<mlir::func::FuncOp> run();

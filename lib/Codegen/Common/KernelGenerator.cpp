@@ -1,11 +1,14 @@
 //===- KernelGenerator.cpp - what all targets' kernels share --------------===//
 #include "redfuse/Codegen/Common/KernelGenerator.h"
 
+#include "redfuse/Analysis/MaskedReductions.h"
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -261,6 +264,78 @@ LogicalResult KernelGenerator::emitNests(IndexProgramOpInterface op,
   return success();
 }
 
+/// Of streamed dim `d`, what a fold has to walk: in whole tiles, the positions that some
+/// row of the block does not leave out by comparing positions, and those that no row
+/// does, where masks need not be looked at.
+KernelGenerator::StreamRange KernelGenerator::leaveOutMasked(FoldOp fold,
+                                                             unsigned d,
+                                                             Value begin,
+                                                             Value end) {
+  Block &body = *cast<IndexProgramOpInterface>(*fold).getProgramBody();
+  StreamRange range{begin, end, {}, {}, {}};
+  auto needsAll = [](Operation &inner) {
+    return isa<ScanOp, cf::AssertOp>(inner);
+  };
+  if (fold.hasOutputs() || llvm::any_of(body, needsAll))
+    return range;
+  auto index = [&](int64_t v) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, v);
+  };
+  auto plus = [&](Value v, int64_t by) -> Value {
+    return arith::AddIOp::create(b, loc, v, index(by));
+  };
+  auto least = [&](Value x, Value y) -> Value {
+    return arith::MinSIOp::create(b, loc, x, y);
+  };
+  auto most = [&](Value x, Value y) -> Value {
+    return arith::MaxSIOp::create(b, loc, x, y);
+  };
+  // Where the tile begins that has a position, or the first one from it on.
+  auto tileAt = [&](Value at, bool isFirstFrom) -> Value {
+    Value tile = index(dims[d].tile);
+    Value ahead = arith::SubIOp::create(b, loc, at, begin);
+    if (isFirstFrom)
+      ahead = plus(ahead, dims[d].tile - 1);
+    Value tiles = arith::DivUIOp::create(b, loc, most(ahead, index(0)), tile);
+    return arith::AddIOp::create(b, loc, begin,
+                                 arith::MulIOp::create(b, loc, tiles, tile));
+  };
+  Value wholeBegin, wholeEnd;
+  for (unsigned row = 0; row < space.numDims; ++row) {
+    if (row == d || dims[row].isStream)
+      continue;
+    Value first = dims[row].offset;
+    auto behindLast = [&]() -> Value {
+      return arith::AddIOp::create(b, loc, first, dims[row].size);
+    };
+    if (std::optional<DiagonalBand> band = findDiagonalBand(body, row, d)) {
+      if (band->hasHigh())
+        range.end = least(range.end, plus(behindLast(), band->high));
+      if (band->hasLow())
+        range.begin = most(range.begin, tileAt(plus(first, band->low), false));
+    }
+    for (auto [select, band] : findDiagonalMasks(body, row, d)) {
+      bool keeps = !matchPattern(select.getTrueValue(), m_Constant());
+      range.decided[select] =
+          keeps ? select.getTrueValue() : select.getFalseValue();
+      if (band.hasLow()) {
+        Value at = tileAt(plus(behindLast(), band.low - 1), true);
+        wholeBegin = wholeBegin ? most(wholeBegin, at) : at;
+      }
+      if (band.hasHigh()) {
+        Value at = tileAt(plus(first, band.high + 1), false);
+        wholeEnd = wholeEnd ? least(wholeEnd, at) : at;
+      }
+    }
+  }
+  if (wholeBegin)
+    range.wholeBegin = least(most(wholeBegin, range.begin), range.end);
+  if (wholeEnd)
+    range.wholeEnd = most(least(wholeEnd, range.end),
+                          wholeBegin ? range.wholeBegin : range.begin);
+  return range;
+}
+
 /// Loops over the tiles of the streamed dims, outermost first.
 LogicalResult KernelGenerator::overStream(IndexProgramOpInterface op,
                                           unsigned i) {
@@ -288,11 +363,31 @@ LogicalResult KernelGenerator::overStream(IndexProgramOpInterface op,
     length = isEven ? length / splits : ShapedType::kDynamic;
   }
   Value step = arith::ConstantIndexOp::create(b, loc, dims[d].tile);
-  auto loop = scf::ForOp::create(b, loc, begin, dims[d].extent, step);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  startTile(b, loc, dims[d], loop.getInductionVar(), length);
-  LogicalResult result = overStream(op, i + 1);
+  auto walk = [&](Value from, Value to) {
+    auto loop = scf::ForOp::create(b, loc, from, to, step);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SpaceDim own = dims[d];
+    startTile(b, loc, dims[d], loop.getInductionVar(), length);
+    LogicalResult result = overStream(op, i + 1);
+    dims[d] = own;
+    return result;
+  };
+  StreamRange range{begin, dims[d].extent, {}, {}, {}};
+  if (auto fold = dyn_cast<FoldOp>(op.getOperation());
+      fold && i == 0 && leavesOutMasked)
+    range = leaveOutMasked(fold, d, begin, range.end);
+  LogicalResult result = success();
+  if (range.wholeBegin)
+    result = walk(range.begin, range.wholeBegin);
+  if (succeeded(result)) {
+    emitter->decided = range.decided;
+    result = walk(range.wholeBegin ? range.wholeBegin : range.begin,
+                  range.wholeEnd ? range.wholeEnd : range.end);
+    emitter->decided.clear();
+  }
+  if (succeeded(result) && range.wholeEnd)
+    result = walk(range.wholeEnd, range.end);
   dims[d] = whole;
   return result;
 }

@@ -428,7 +428,10 @@ void TileEmitter::emitAvailable(Env &env) {
         env.values[from] = to;
       continue;
     }
-    env.values[v] = emitOp(def, env);
+    if (Value taken = decided.lookup(def))
+      env.values[v] = valueOf(taken, env);
+    else
+      env.values[v] = emitOp(def, env);
   }
 }
 

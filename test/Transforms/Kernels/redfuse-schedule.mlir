@@ -117,3 +117,30 @@ func.func @merged_lists(%v: tensor<2x64x40xf32>, %i: tensor<2x64x40xi64>,
   } -> tensor<40x64xf32>, tensor<40x64xi64>
   return %0#0, %0#1 : tensor<40x64xf32>, tensor<40x64xi64>
 }
+
+// What a core would keep is streamed all the same where a mask leaves out whole tiles, which are not
+// walked.
+// CHECK-LABEL: func.func @causal
+// CHECK:         #redfuse.schedule<stream, grid = [0], tiles = [{{[0-9]+}}, 0, 64, 0], stream = [2], reason = "tiles of which a mask leaves out all are not walked">
+func.func @causal(%q: tensor<256x64xf32>, %k: tensor<256x64xf32>, %v: tensor<256x64xf32>, %o: tensor<256x64xf32>) -> tensor<256x64xf32> {
+  %none = arith.constant 0xFF800000 : f32
+  %r = redfuse.cascade {indexing_maps = [#q, #k, #v, #o]}
+      ins(%q, %k, %v : tensor<256x64xf32>, tensor<256x64xf32>, tensor<256x64xf32>) outs(%o : tensor<256x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %i = redfuse.index 0
+    %j = redfuse.index 2
+    %keeps = arith.cmpi sle, %j, %i : index
+    %p = arith.mulf %a, %b : f32
+    %s = redfuse.reduce add %p over [3] into [0, 2] : f32
+    %w = arith.select %keeps, %s, %none : f32
+    %m = redfuse.reduce maximumf %w over [2] into [0] : f32
+    %d = arith.subf %w, %m : f32
+    %e = math.exp %d : f32
+    %l = redfuse.reduce add %e over [2] into [0] : f32
+    %x = arith.divf %e, %l : f32
+    %t = arith.mulf %x, %c : f32
+    %u = redfuse.reduce add %t over [2] into [0, 1] : f32
+    redfuse.yield %u : f32
+  } -> tensor<256x64xf32>
+  return %r : tensor<256x64xf32>
+}

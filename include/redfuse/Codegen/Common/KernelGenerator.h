@@ -161,8 +161,19 @@ protected:
   mlir::LogicalResult emitNests(IndexProgramOpInterface op, bool isInvariant);
 
   llvm::SmallVector<unsigned> streamDims;
+  /// Whether tiles are not walked of which every element is left out by comparing
+  /// positions: what is folded there is the identity, if the data is finite.
+  bool leavesOutMasked = false;
 
 private:
+  /// What of a streamed dim is walked, and from where to where every element counts
+  /// (null: from its beginning, to its end), so that these selects are decided.
+  struct StreamRange {
+    mlir::Value begin, end, wholeBegin, wholeEnd;
+    llvm::DenseMap<mlir::Operation *, mlir::Value> decided;
+  };
+  StreamRange leaveOutMasked(FoldOp fold, unsigned d, mlir::Value begin,
+                             mlir::Value end);
   mlir::LogicalResult overStream(IndexProgramOpInterface op, unsigned i);
 };
 

@@ -98,6 +98,8 @@ public:
   llvm::DenseMap<mlir::Value, TileBuffer> tiles;
   /// Scalars and other values from outside the bodies.
   mlir::IRMapping captured;
+  /// Selects that take the same operand at all points that are walked, and which.
+  llvm::DenseMap<mlir::Operation *, mlir::Value> decided;
   /// The block where constants go: that of the function's entry.
   mlir::Block *entry = nullptr;
 

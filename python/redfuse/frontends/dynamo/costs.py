@@ -36,6 +36,7 @@ class Win(NamedTuple):
 # are estimates that these agree with.
 CPU_ROWS = Win(1.15, 64, 16384)
 CPU_ONE_QUERY = Win(2.5, 64)
+CPU_CAUSAL = Win(1.15, 128, 1024)
 GPU_ROWS = Win(1.15, 64, 16384)
 GPU_ATTENTION = Win(1.12, 256)
 GPU_LARGEST_HEAD = 256
@@ -347,8 +348,11 @@ def _attention_ratio(node: Any, is_apart: bool) -> tuple[float | None, str]:
             return None, "an attention that is not in f32, which on the CPU was not measured"
         if rows == 1 and keys >= CPU_ONE_QUERY.least:
             return CPU_ONE_QUERY.ratio, ""
+        if _is_causal(node) and CPU_CAUSAL.least <= keys <= CPU_CAUSAL.most:
+            return CPU_CAUSAL.ratio, ""
         return None, (
-            "an attention on the CPU of more than one query is as fast by PyTorch's own kernel"
+            "an attention on the CPU of more than one query, but causal ones of "
+            f"{CPU_CAUSAL.least} to {CPU_CAUSAL.most} keys, is as fast by PyTorch's own kernel"
         )
     if query.dtype not in (torch.float16, torch.bfloat16):
         return None, "an attention that is not in 16 bits, which on a GPU was not measured"
