@@ -21,6 +21,7 @@ protected:
   /// Loops over the positions of a tile of `dim`, a vector at a time.
   void emitVectorLoop(unsigned dim, Env &env,
                       llvm::function_ref<void(Env &)> body);
+  Env inTail(Env env, unsigned dim, mlir::Value position, mlir::Value left);
 
 private:
   using Accumulators = llvm::SmallVector<mlir::Value>;
@@ -42,7 +43,6 @@ private:
       llvm::function_ref<Accumulators(mlir::Value, mlir::ValueRange)> body);
   void finishReduction(Env &env, llvm::ArrayRef<mlir::Value> accumulators,
                        unsigned copies);
-  Env inTail(Env env, unsigned dim, mlir::Value position, mlir::Value left);
   void emitEach(llvm::function_ref<void(Env &)> body);
 
   // Rows together (CpuRows.cpp) -------------------------------------------------

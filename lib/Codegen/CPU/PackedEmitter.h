@@ -92,7 +92,9 @@ private:
   // PackedMainloop.cpp ----------------------------------------------------------
   void multiply(mlir::Value isFirst);
   void emitMicrokernel(mlir::Value row, mlir::Value column, int64_t vectors,
-                       mlir::Value isFirst);
+                       mlir::Value isFirst, bool isLast);
+  llvm::SmallVector<Env> pointsOfColumns(mlir::Value column, int64_t vectors,
+                                         bool isLast);
   void emitEpilogue();
 
   PackingPlanAttr plan;

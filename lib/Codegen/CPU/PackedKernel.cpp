@@ -59,7 +59,8 @@ redfuse::generatePacked(KernelOp kernel, LaunchOp launch, KernelSpace &space,
       findSoleContraction(kernel, launch, whole, /*chip=*/nullptr, why);
   if (!found || !canPack(*found, why))
     return refuse(why);
-  std::optional<KernelSpace> cut = applyPacking(*found, whole, plan, why);
+  std::optional<KernelSpace> cut =
+      applyPacking(*found, whole, plan, lanes, why);
   if (!cut)
     return refuse(why);
   space = std::move(*cut);

@@ -103,6 +103,8 @@ int64_t PackedEmitter::layOut(const KernelSpace &space) {
   int64_t lines = sums.capacity + lanes;
   int64_t rows = llvm::alignTo(left.own.capacity, left.step);
   resultLine = llvm::alignTo(right.own.capacity, right.step) + lanes;
+  if (plan.getDirect())
+    right.line = 0;
   int64_t elements =
       lines * (left.line * left.panels + right.line * right.panels) +
       rows * resultLine;
@@ -121,7 +123,8 @@ void PackedEmitter::setScratch(Value bytes) {
   };
   int64_t lines = sums.capacity + lanes;
   for (Side *side : {&left, &right})
-    side->buffer = cut({side->panels, lines, side->line});
+    if (side->line != 0)
+      side->buffer = cut({side->panels, lines, side->line});
   int64_t rows = llvm::alignTo(left.own.capacity, left.step);
   results = cut({rows, resultLine});
 }
@@ -161,7 +164,8 @@ void PackedEmitter::clearIfEmpty() {
 void PackedEmitter::overSums(unsigned i, Value isFirst) {
   if (i == sums.of.size()) {
     pack(left);
-    pack(right);
+    if (!plan.getDirect())
+      pack(right);
     multiply(isFirst);
     return;
   }
@@ -187,10 +191,10 @@ void PackedEmitter::overSums(unsigned i, Value isFirst) {
 /// Columns that are no whole panel have a microkernel of fewer vectors.
 void PackedEmitter::multiply(Value isFirst) {
   int64_t vectors = right.step / lanes;
-  auto overRows = [&](Value column, int64_t of) {
+  auto overRows = [&](Value column, int64_t of, bool isLast) {
     emitFor(b, loc, constantIndex(0), countOf(left.own),
             constantIndex(left.step), {}, [&](Value row, ValueRange) {
-              emitMicrokernel(row, column, of, isFirst);
+              emitMicrokernel(row, column, of, isFirst, isLast);
               return SmallVector<Value>();
             });
   };
@@ -199,12 +203,12 @@ void PackedEmitter::multiply(Value isFirst) {
       loc, b.createOrFold<arith::DivUIOp>(loc, count, step), step);
   emitFor(b, loc, constantIndex(0), whole, step, {},
           [&](Value column, ValueRange) {
-            overRows(column, vectors);
+            overRows(column, vectors, /*isLast=*/false);
             return SmallVector<Value>();
           });
   if (std::optional<int64_t> known = getConstantIntValue(count)) {
     if (int64_t left = *known % right.step)
-      overRows(whole, llvm::divideCeil(left, lanes));
+      overRows(whole, llvm::divideCeil(left, lanes), /*isLast=*/true);
     return;
   }
   Value left = arith::SubIOp::create(b, loc, count, whole);
@@ -219,12 +223,40 @@ void PackedEmitter::multiply(Value isFirst) {
     auto branch = scf::IfOp::create(b, loc, isIt, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(branch.thenYield());
-    overRows(whole, of);
+    overRows(whole, of, /*isLast=*/true);
   }
 }
 
+/// Where vectors of columns lie that are not packed; of the last one maybe only some
+/// lanes exist.
+SmallVector<Env> PackedEmitter::pointsOfColumns(Value column, int64_t vectors,
+                                                bool isLast) {
+  unsigned d = right.own.of.back();
+  const SpaceDim &columns = dims[d];
+  Env env;
+  env.position.assign(dims.size(), Value());
+  for (ArrayRef<unsigned> of :
+       {ArrayRef(form.batch), ArrayRef(right.own.of), ArrayRef(sums.of)})
+    for (unsigned one : of)
+      env.position[one] = constantIndex(0);
+  SmallVector<Env> points;
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value at = arith::AddIOp::create(b, loc, column, constantIndex(v * lanes));
+    bool isWhole = !isLast || v + 1 < vectors ||
+                   (columns.staticSize && *columns.staticSize % lanes == 0);
+    if (isWhole) {
+      points.push_back(env);
+      points.back().position[d] = at;
+      continue;
+    }
+    Value left = arith::SubIOp::create(b, loc, columns.size, at);
+    points.push_back(inTail(env, d, at, left));
+  }
+  return points;
+}
+
 void PackedEmitter::emitMicrokernel(Value row, Value column, int64_t vectors,
-                                    Value isFirst) {
+                                    Value isFirst, bool isLast) {
   auto type = VectorType::get({lanes}, element);
   Value zero = constant(cast<TypedAttr>(b.getZeroAttr(type)));
   int64_t rows = left.step;
@@ -242,16 +274,27 @@ void PackedEmitter::emitMicrokernel(Value row, Value column, int64_t vectors,
   };
   Value leftPanel, leftStart, rightPanel, rightStart;
   std::tie(leftPanel, leftStart) = startOf(left, row);
-  std::tie(rightPanel, rightStart) = startOf(right, column);
+  SmallVector<Env> points;
+  if (plan.getDirect())
+    points = pointsOfColumns(column, vectors, isLast);
+  else
+    std::tie(rightPanel, rightStart) = startOf(right, column);
   SmallVector<Value> state(rows * vectors, zero);
   state = emitFor(
       b, loc, constantIndex(0), countOf(sums), constantIndex(1), state,
       [&](Value line, ValueRange carried) {
         SmallVector<Value> next(carried), loaded;
-        for (int64_t v = 0; v < vectors; ++v)
+        for (int64_t v = 0; v < vectors; ++v) {
+          if (plan.getDirect()) {
+            Env at = points[v];
+            at.position[sums.of.back()] = line;
+            loaded.push_back(computeFactor(right, at, right.own.of.back()));
+            continue;
+          }
           loaded.push_back(vector::LoadOp::create(
               b, loc, type, right.buffer,
               ValueRange{rightPanel, line, plus(rightStart, v * lanes)}));
+        }
         for (int64_t r = 0; r < rows; ++r) {
           Value factor = memref::LoadOp::create(
               b, loc, left.buffer,

@@ -64,6 +64,25 @@ PackAccess redfuse::chooseAccess(const FoundContraction &found,
              : PackAccess::Elements;
 }
 
+bool redfuse::canBeDirect(const FoundContraction &found,
+                          const KernelSpace &space, unsigned lanes) {
+  const MatrixForm &form = found.form();
+  auto isOne = [&](ArrayRef<unsigned> of) {
+    return of.size() == 1 ||
+           (!of.empty() && llvm::all_of(of.drop_back(), [&](unsigned d) {
+             return space.staticExtents[d] == 1;
+           }));
+  };
+  Value factor = form.right;
+  while (isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(
+      factor.getDefiningOp()))
+    factor = factor.getDefiningOp()->getOperand(0);
+  return isa<BlockArgument>(factor) && isOne(form.columns) &&
+         isOne(form.sums) &&
+         chooseAccess(found, space, form.right, form.columns, lanes) ==
+             PackAccess::Vectors;
+}
+
 bool redfuse::canPack(const FoundContraction &found, std::string &why) {
   ReduceOp reduce = found.nest().contraction->root->reduce;
   Type sum = reduce.getOperand(0).getType();
@@ -72,10 +91,13 @@ bool redfuse::canPack(const FoundContraction &found, std::string &why) {
   return why.empty();
 }
 
-std::optional<KernelSpace> redfuse::applyPacking(const FoundContraction &found,
-                                                 const KernelSpace &space,
-                                                 PackingPlanAttr plan,
-                                                 std::string &why) {
+std::optional<KernelSpace>
+redfuse::applyPacking(const FoundContraction &found, const KernelSpace &space,
+                      PackingPlanAttr plan, unsigned lanes, std::string &why) {
+  if (plan.getDirect() && !canBeDirect(found, space, lanes)) {
+    why = "its columns cannot be read where they lie, as 'direct' has it";
+    return std::nullopt;
+  }
   if (plan.getTiles().size() != space.numDims) {
     why =
         ("'tiles' has " + Twine(plan.getTiles().size()) +
@@ -134,6 +156,8 @@ struct PackingCost {
   /// Elements of f32 in a vector, and registers of a vector of sums.
   int64_t lanes, perVector;
   PackAccess rowAccess, columnAccess;
+  /// Whether columns are read where they lie.
+  bool isDirect = false;
 
   int64_t extentOf(unsigned d) const {
     int64_t extent = space.staticExtents[d];
@@ -225,9 +249,10 @@ double PackingCost::cyclesOf(int64_t rows, int64_t columns, int64_t depth,
   /// Of one microkernel that has so many vectors.
   auto multiply = [&](int64_t of) {
     double vectors = double(of * perVector), rows = double(kernel.rows);
-    double step = std::max(rows * vectors / kProductsOfCycle, kProductLatency) +
-                  (rows + vectors) * kLoadCycles +
-                  missing * vectors * kMissCycles;
+    double step =
+        std::max(rows * vectors / kProductsOfCycle, kProductLatency) +
+        (rows + vectors) * kLoadCycles +
+        (isDirect ? vectors * kDirectCycles : missing * vectors * kMissCycles);
     return sums * step +
            chunks * (kMicrokernelCycles + kAddedCycles * rows * vectors);
   };
@@ -237,8 +262,10 @@ double PackingCost::cyclesOf(int64_t rows, int64_t columns, int64_t depth,
   if (int64_t left = ofColumns % kernel.vectors)
     multiplied += multiply(left);
   multiplied *= double(llvm::divideCeil(rows, kernel.rows));
-  double moved = sums * (double(rows) * packed(form.rows, rowAccess) +
-                         double(columns) * packed(form.columns, columnAccess));
+  double moved = sums * double(rows) * packed(form.rows, rowAccess);
+  moved += isDirect
+               ? sums * double(ofColumns) * kDirectVectorCycles
+               : sums * double(columns) * packed(form.columns, columnAccess);
   double run = double(extentOf(form.columns.back()));
   double stored = double(rows) * double(columns) *
                   std::ceil(run / double(lanes)) / run * kStoredVectorCycles;
@@ -287,24 +314,33 @@ redfuse::planPacking(const FoundContraction &found, const KernelSpace &space,
                                       : ArrayRef(kNarrowMicrokernels);
   std::optional<PackingPlanAttr> best;
   double least = 0;
+  bool mayBeDirect = canBeDirect(found, space, lanes);
+  auto attempt = [&](Microkernel kernel, int64_t rows, int64_t columns,
+                     int64_t depth) {
+    SmallVector<int64_t> tiles(space.numDims, 0);
+    std::optional<double> cycles =
+        cost.price(rows, columns, depth, kernel, tiles);
+    if (!cycles || (best && *cycles >= least))
+      return;
+    for (unsigned d : form.batch)
+      tiles[d] = 1;
+    least = *cycles;
+    best = PackingPlanAttr::get(found.op->getContext(), tiles,
+                                {kernel.rows, kernel.vectors}, cost.isDirect);
+  };
   for (Microkernel kernel : kernels) {
     if (kernel.vectors % cost.perVector != 0)
       continue;
     kernel.vectors /= cost.perVector;
     for (int64_t rows : kPackedRows)
-      for (int64_t columns : kPackedColumns)
-        for (int64_t depth : kPackedDepths) {
-          SmallVector<int64_t> tiles(space.numDims, 0);
-          std::optional<double> cycles =
-              cost.price(rows, columns, depth, kernel, tiles);
-          if (!cycles || (best && *cycles >= least))
-            continue;
-          for (unsigned d : form.batch)
-            tiles[d] = 1;
-          least = *cycles;
-          best = PackingPlanAttr::get(found.op->getContext(), tiles,
-                                      {kernel.rows, kernel.vectors});
-        }
+      for (int64_t columns : kPackedColumns) {
+        cost.isDirect = false;
+        for (int64_t depth : kPackedDepths)
+          attempt(kernel, rows, columns, depth);
+        cost.isDirect = true;
+        if (mayBeDirect)
+          attempt(kernel, rows, columns, kDirectDepth);
+      }
   }
   return best;
 }

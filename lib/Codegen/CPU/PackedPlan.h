@@ -30,6 +30,11 @@ PackAccess chooseAccess(const FoundContraction &found, const KernelSpace &space,
                         mlir::Value factor, llvm::ArrayRef<unsigned> ofDims,
                         unsigned lanes);
 
+/// Whether microkernels can read the columns' operand where it lies: vectors of it are
+/// there, of one dim, and little is computed of them.
+bool canBeDirect(const FoundContraction &found, const KernelSpace &space,
+                 unsigned lanes);
+
 /// Whether the kernel's contraction can be packed; why not otherwise.
 bool canPack(const FoundContraction &found, std::string &why);
 
@@ -37,7 +42,8 @@ bool canPack(const FoundContraction &found, std::string &why);
 /// not for this kernel.
 std::optional<KernelSpace> applyPacking(const FoundContraction &found,
                                         const KernelSpace &space,
-                                        PackingPlanAttr plan, std::string &why);
+                                        PackingPlanAttr plan, unsigned lanes,
+                                        std::string &why);
 
 /// The plan that takes the least time; nothing where that is to read operands where they
 /// lie.

@@ -25,12 +25,25 @@
 // CHECK: vector.load %{{.*}} : memref<16x40xf32>, vector<8xf32>
 // CHECK: arith.maximumf
 // CHECK: vector.store %{{.*}} : memref<40x44xf32>
+
+// Columns that are not packed: microkernels load them where they lie; of the last ones some lanes.
+// CHECK-LABEL: func.func private @k_0_
+// CHECK: memref.view %{{.*}} : memref<?xi8> to memref<4x48x4xf32>
+// CHECK-NEXT: memref.view %{{.*}} : memref<?xi8> to memref<16x56xf32>
+// CHECK: scf.for {{.*}} -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
+// CHECK-COUNT-2: vector.load %arg3[{{.*}}] : memref<80x44xf32>, vector<8xf32>
+// CHECK: memref.load %{{.*}} : memref<4x48x4xf32>
+// CHECK: scf.for {{.*}} -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
+// CHECK: vector.load %arg3[{{.*}}] : memref<80x44xf32>, vector<8xf32>
+// CHECK: vector.maskedload %arg3
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>
 #o = affine_map<(i, j, k) -> (i, j)>
 func.func @f(%a: memref<40x80xf32>, %b: memref<80x44xf32>, %out: memref<40x44xf32>) {
   redfuse.launch @k_0 ins(%a, %b : memref<40x80xf32>, memref<80x44xf32>) outs(%out : memref<40x44xf32>)
       {redfuse.packing = #redfuse.packing_plan<tiles = [16, 24, 40], registers = [4, 2]>}
+  redfuse.launch @k_0 ins(%a, %b : memref<40x80xf32>, memref<80x44xf32>) outs(%out : memref<40x44xf32>)
+      {redfuse.packing = #redfuse.packing_plan<tiles = [16, 0, 40], registers = [4, 2], direct = true>}
   return
 }
 redfuse.kernel @k_0 attributes {num_inputs = 2 : i64,

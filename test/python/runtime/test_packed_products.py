@@ -38,9 +38,11 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
     monkeypatch.setattr(lowering, "run_pipeline", run_with_plan)
 
-    def compile_with(text: str, tiles: tuple[int, ...], registers: tuple[int, int]) -> Any:
+    def compile_with(
+        text: str, tiles: tuple[int, ...], registers: tuple[int, int], more: str = ""
+    ) -> Any:
         nonlocal plan
-        plan = f"#redfuse.packing_plan<tiles = {list(tiles)}, registers = {list(registers)}>"
+        plan = f"#redfuse.packing_plan<tiles = {list(tiles)}, registers = {list(registers)}{more}>"
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             return redfuse.compile(text, target="cpu", options={"cache": False})
@@ -122,11 +124,26 @@ def test_plans(planned, registers: tuple[int, int], layout: tuple[str, str]) -> 
             check(exe, operands, layout, np.finfo(np.float32).eps)
 
 
+@pytest.mark.parametrize("left", ("mk", "km"))
+@pytest.mark.parametrize("registers", REGISTERS, ids=str)
+def test_columns_that_are_read_where_they_lie(
+    planned, registers: tuple[int, int], left: str
+) -> None:
+    layout = (left, "kn")
+    rng = np.random.default_rng(3)
+    for shape, tiles in zip(SHAPES, TILES, strict=True):
+        exe = planned(product(shape, layout), tiles_of(shape, tiles), registers, ", direct = true")
+        sizes = dict(zip("mnk", shape, strict=True))
+        operands = [rng.standard_normal([sizes[c] for c in of]) for of in (*layout, "n")]
+        check(exe, [x.astype(np.float32) for x in operands], layout, np.finfo(np.float32).eps)
+
+
+@pytest.mark.parametrize("more, layout", [("", ("mk", "nk")), (", direct = true", ("mk", "kn"))])
 @pytest.mark.parametrize("dtype", ["f64", "f16", "i32"])
-def test_types(planned, dtype: str) -> None:
+def test_types(planned, dtype: str, more: str, layout: tuple[str, str]) -> None:
     rng = np.random.default_rng(7)
-    layout, shape = ("mk", "nk"), (37, 61, 83)
-    exe = planned(product(shape, layout, dtype), (16, 0, 40), (4, 2))
+    shape = (37, 61, 83)
+    exe = planned(product(shape, layout, dtype), (16, 0, 40), (4, 2), more)
     sizes = dict(zip("mnk", shape, strict=True))
     np_type = {"f64": np.float64, "f16": np.float16, "i32": np.int32}[dtype]
     row_type = {"f64": np.float64, "i32": np.int32}.get(dtype, np.float32)
@@ -138,7 +155,7 @@ def test_types(planned, dtype: str) -> None:
     unit = {"f64": np.finfo(np.float64).eps, "i32": 0.0}.get(dtype, np.finfo(np.float32).eps)
     if dtype == "f64":
         left, right, row = (operand.astype(np.longdouble) for operand in operands)
-        want = np.maximum(left @ right.T + row, 0)
+        want = np.maximum(left @ (right.T if layout[1] == "nk" else right) + row, 0)
         bound = (np.abs(left) @ np.abs(right.T) + np.abs(row)) * unit * 85
         assert (np.abs(exe(*operands) - want) <= bound).all()
         return

@@ -366,7 +366,8 @@ ContractionPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult
 PackingPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                        ArrayRef<int64_t> tiles, ArrayRef<int64_t> registers) {
+                        ArrayRef<int64_t> tiles, ArrayRef<int64_t> registers,
+                        bool) {
   for (int64_t tile : tiles)
     if (failed(checkRange(emitError, "tiles", tile, 0)))
       return failure();

@@ -296,18 +296,23 @@ def Redfuse_PackingPlanAttr : Redfuse_Attr<"PackingPlan", "packing_plan"> {
     - `tiles` by iteration dim, 0 for a whole dim: what a block has of the dims of the
       result, and how much of the dims of the sum is packed at a time
     - `registers`: the rows and the vectors of columns whose sums are in registers
+    - `direct`: the operand of the columns is not packed, but read by each microkernel
+      where it lies, which is less where rows are few
 
-    Example: blocks of 256 x 512, of sums 256 at a time, by a microkernel of 8 rows and
-    three vectors.
+    Examples: blocks of 256 x 512, of sums 256 at a time, by a microkernel of 8 rows and
+    three vectors; eight rows by columns that are read where they lie.
 
     ```mlir
     #redfuse.packing_plan<tiles = [256, 512, 256], registers = [8, 3]>
+    #redfuse.packing_plan<tiles = [0, 512, 32], registers = [8, 3], direct = true>
     ```
   }];
   let parameters = (ins
-    ArrayRefParameter<"int64_t">:$tiles, ArrayRefParameter<"int64_t">:$registers);
+    ArrayRefParameter<"int64_t">:$tiles, ArrayRefParameter<"int64_t">:$registers,
+    DefaultValuedParameter<"bool", "false">:$direct);
   let assemblyFormat = [{
-    `<` `tiles` `=` `[` $tiles `]` `,` `registers` `=` `[` $registers `]` `>`
+    `<` `tiles` `=` `[` $tiles `]` `,` `registers` `=` `[` $registers `]`
+    (`,` `direct` `=` $direct^)? `>`
   }];
   let genVerifyDecl = 1;
 }
