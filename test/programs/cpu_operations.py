@@ -36,6 +36,10 @@ def products() -> Iterator[Case]:
         yield f"product_{name}", lambda a, b: a @ b, [(m, k), (k, n)]
     for m in (1, 16, 64):
         yield f"product_{m}_rows_nt", lambda a, b: a @ b.T, [(m, 4096), (4096, 4096)]
+    for m in (2, 4, 8, 16, 32):
+        yield f"product_{m}_rows", lambda a, b: a @ b, [(m, 1024), (1024, 1024)]
+    yield "product_8_rows_odd", lambda a, b: a @ b, [(8, 777), (777, 1111)]
+    yield "product_8_rows_large", lambda a, b: a @ b, [(8, 4096), (4096, 4096)]
     yield "product_batched", lambda a, b: a @ b, [(64, 128, 256), (64, 256, 128)]
     yield "product_4d", lambda a, b: a @ b, [(4, 32, 64, 256), (256, 768)]
     for n in (768, 3072):

@@ -249,10 +249,9 @@ double PackingCost::cyclesOf(int64_t rows, int64_t columns, int64_t depth,
   /// Of one microkernel that has so many vectors.
   auto multiply = [&](int64_t of) {
     double vectors = double(of * perVector), rows = double(kernel.rows);
-    double step =
-        std::max(rows * vectors / kProductsOfCycle, kProductLatency) +
-        (rows + vectors) * kLoadCycles +
-        (isDirect ? vectors * kDirectCycles : missing * vectors * kMissCycles);
+    double step = std::max(rows * vectors / kProductsOfCycle, kProductLatency) +
+                  (rows + vectors) * kLoadCycles +
+                  (isDirect ? 0 : missing * vectors * kMissCycles);
     return sums * step +
            chunks * (kMicrokernelCycles + kAddedCycles * rows * vectors);
   };

@@ -77,13 +77,13 @@ inline constexpr int64_t kPackedRows[] = {1,  8,   16,  24,  32,  48,  64,
                                              192, 240, 288,  336, 384, 480,
                                              512, 768, 1024, 2048},
                          kPackedDepths[] = {96, 128, 192, 256, 384};
-/// Sums at a time where columns are read where they lie: as many pages a core has at hand.
-/// Measured, eight rows of 4096 x 4096 f32 by 32, 64, 128 and 256 sums: 2.6, 3.0, 3.7 and 10.3 ms.
+/// Sums at a time where columns are read where they lie: each has a page of its own, of which
+/// a core has some at hand. Measured, eight rows of 4096 x 4096 f32 by 32, 64, 128 and 256
+/// sums: 2.6, 3.0, 3.7 and 10.3 ms.
 inline constexpr int64_t kDirectDepth = 32;
-/// Cycles of such a vector that a block reads, and of each that a microkernel does, beside one
-/// that is packed: its line may be where others are. Measured: products of 8 to 64 rows by 512 x
-/// 1024 and 2048 x 2048 f32, of which 64 rows take about as long either way.
-inline constexpr double kDirectVectorCycles = 1.5, kDirectCycles = 0.3;
+/// Cycles of such a vector, which a block reads once. Measured: products by 512 x 1024 and
+/// 2048 x 2048 f32, of which 16 and 32 rows take less time so, 64 about as much as packed.
+inline constexpr double kDirectVectorCycles = 1;
 /// What an extent is taken for that is not known.
 inline constexpr int64_t kOpenExtent = 512;
 /// Vectors of products that a core starts in a cycle; cycles until a sum is there for

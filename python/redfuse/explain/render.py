@@ -149,8 +149,9 @@ def packing_text(plan: Mapping[str, Any]) -> str:
     """How a core multiplies packed operands, in a line."""
     rows, vectors = plan["registers"]
     tiles = " ".join(f"{name}={size}" for name, size in plan["tiles"].items())
+    what = "packed rows, columns read where they lie" if plan["direct"] else "packed operands"
     return (
-        f"of packed operands, {'tiles ' + tiles if tiles else 'in one tile'}, "
+        f"of {what}, {'tiles ' + tiles if tiles else 'in one tile'}, "
         f"{rows} rows by {vectors} vector{'s' if vectors > 1 else ''} in registers"
     )
 

@@ -22,7 +22,7 @@ def test_packed_operands() -> None:
     exe = redfuse.compile(PRODUCT, target="cpu", options={"cache": False})
     (kernel,) = exe.explain(json=True)["kernels"]
     plan = kernel["packing"]
-    assert set(plan) == {"tiles", "registers"}
+    assert set(plan) == {"tiles", "registers", "direct"}
     assert set(plan["tiles"]) <= {"i0", "i1", "i2"}
     assert f"product   {packing_text(plan)}" in exe.explain()
 

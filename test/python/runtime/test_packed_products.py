@@ -155,8 +155,9 @@ def test_types(planned, dtype: str, more: str, layout: tuple[str, str]) -> None:
     unit = {"f64": np.finfo(np.float64).eps, "i32": 0.0}.get(dtype, np.finfo(np.float32).eps)
     if dtype == "f64":
         left, right, row = (operand.astype(np.longdouble) for operand in operands)
-        want = np.maximum(left @ (right.T if layout[1] == "nk" else right) + row, 0)
-        bound = (np.abs(left) @ np.abs(right.T) + np.abs(row)) * unit * 85
+        right = right.T if layout[1] == "nk" else right
+        want = np.maximum(left @ right + row, 0)
+        bound = (np.abs(left) @ np.abs(right) + np.abs(row)) * unit * 85
         assert (np.abs(exe(*operands) - want) <= bound).all()
         return
     check(exe, operands, layout, unit)
