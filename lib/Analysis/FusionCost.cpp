@@ -509,11 +509,15 @@ void CostBuilder::priceProductsOfCores() {
   if (isSole ||
       (isChain && (getLargestInside() >= kInsideOfChain * work || isMasked())))
     return;
-  for (Product &product : products)
-    if (product.isPacked)
-      for (Operation *op :
-           {product.reduce.getOperation(), findProduct(product.reduce)})
-        gains[op] = 1 / kUnpackedProducts;
+  for (Product &product : products) {
+    if (!product.isPacked)
+      continue;
+    double side = std::min(points(product.left), points(product.right));
+    double slower = kUnpackedProducts * std::max(1.0, kFewOfSide / side);
+    for (Operation *op :
+         {product.reduce.getOperation(), findProduct(product.reduce)})
+      gains[op] = 1 / slower;
+  }
 }
 
 /// Bytes of the largest tensor that one member makes for another.

@@ -59,8 +59,12 @@ def test_how_a_gpu_sorts(columns: int, way: str) -> None:
 
 
 def test_words() -> None:
-    assert packing_text({"tiles": {}, "registers": [1, 1]}) == (
+    assert packing_text({"tiles": {}, "registers": [1, 1], "direct": False}) == (
         "of packed operands, in one tile, 1 rows by 1 vector in registers"
+    )
+    assert packing_text({"tiles": {"i1": 512}, "registers": [8, 3], "direct": True}) == (
+        "of packed rows, columns read where they lie, tiles i1=512, "
+        "8 rows by 3 vectors in registers"
     )
     plan = {"warps": [2, 1], "instructions": [4, 2], "slabs": 1, "splits": 3}
     assert contraction_text(plan) == (

@@ -78,13 +78,13 @@ func.func @main(%a: tensor<{m}x{k}xf32>, %b: tensor<{k}x{n}xf32>, %c: tensor<{n}
 
 @pytest.mark.parametrize(
     ("rows", "kernels", "condition"),
-    [(16, 1, None), (1, 2, "parallelism"), (512, 2, "cost")],
+    [(4, 1, None), (1, 2, "parallelism"), (16, 2, "cost"), (512, 2, "cost")],
 )
 def test_cost_model_keeps_the_units_busy(
     rows: int, kernels: int, condition: str | None, redfuse_opt: Path, tmp_path: Path
 ) -> None:
     """Two contractions in a row share only their rows: with one row, one kernel is one block. Those
-    of many rows are faster alone, with packed operands."""
+    of more are faster alone, with packed operands."""
     source = tmp_path / "chain.mlir"
     source.write_text(CHAIN.format(m=rows, k=2048, n=2048))
     text = lower(source, redfuse_opt, *LAYERS)
