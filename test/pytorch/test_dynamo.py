@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,7 @@ from torch.nn import functional
 
 ALL = {"claim": "all", "fallback": "eager"}
 BY_INDUCTOR = {"claim": "all"}
-
-
-@pytest.fixture(autouse=True)
-def alone(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
-    """Nothing that was compiled before, also by Inductor."""
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    with torch._inductor.config.patch(force_disable_caches=True):
-        yield
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def compiled(function: Any, options: dict | None = None, **more: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -11,15 +11,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional
 
+pytestmark = pytest.mark.usefixtures("alone")
 Mask = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-
-
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    with torch._inductor.config.patch(force_disable_caches=True):
-        yield
 
 
 def positions(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,15 +10,8 @@ import torch
 from redfuse.frontends.dynamo import backend, report
 from torch._higher_order_ops.associative_scan import associative_scan
 
+pytestmark = pytest.mark.usefixtures("alone")
 Function = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    with torch._inductor.config.patch(force_disable_caches=True):
-        yield
 
 
 def scan(combine: Function, xs: Any, dim: int, reverse: bool = False) -> Any:
