@@ -386,11 +386,15 @@ void CostBuilder::addProducts(unsigned number) {
   auto intoOf = [&](ReduceOp reduce) {
     return toDimSet(reduce.getInto(), sets->getNumDims());
   };
+  // Cores have kernels for products of few rows, too.
+  double longestOfVector =
+      target.getName() == "cpu" ? kLeastSideOfCores - 1 : kVectorExtent;
   for (Operation &inner : op.getBody().front()) {
     if (!instance.neededOps.contains(&inner))
       continue;
     auto reduce = dyn_cast<ReduceOp>(inner);
-    if (!reduce || !isMatrixProduct(reduce, *sets, extentOfDim)) {
+    if (!reduce ||
+        !isMatrixProduct(reduce, *sets, extentOfDim, longestOfVector)) {
       if (isRootOp(&inner))
         others.push_back(
             {&inner,

@@ -44,7 +44,8 @@ Operation *redfuse::findProduct(ReduceOp reduce) {
 }
 
 bool redfuse::isMatrixProduct(ReduceOp reduce, const DimSets &sets,
-                              function_ref<double(unsigned)> extentOf) {
+                              function_ref<double(unsigned)> extentOf,
+                              double longestOfVector) {
   Operation *mul = findProduct(reduce);
   if (!mul)
     return false;
@@ -52,8 +53,8 @@ bool redfuse::isMatrixProduct(ReduceOp reduce, const DimSets &sets,
   SmallBitVector c = sets[mul->getOperand(1)];
   bool wide = false, tall = false;
   for (int64_t d : reduce.getInto()) {
-    wide |= a.test(d) && !c.test(d) && extentOf(d) > kVectorExtent;
-    tall |= c.test(d) && !a.test(d) && extentOf(d) > kVectorExtent;
+    wide |= a.test(d) && !c.test(d) && extentOf(d) > longestOfVector;
+    tall |= c.test(d) && !a.test(d) && extentOf(d) > longestOfVector;
   }
   return wide && tall;
 }

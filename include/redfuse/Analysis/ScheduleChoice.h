@@ -2,6 +2,7 @@
 #ifndef REDFUSE_ANALYSIS_SCHEDULECHOICE_H
 #define REDFUSE_ANALYSIS_SCHEDULECHOICE_H
 
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/IR/Redfuse.h"
 
@@ -25,9 +26,11 @@ mlir::Value findBlockScale(ReduceOp reduce);
 /// The multiplication of the two factors of a sum of products, of which such a scale is none;
 /// null if it is no such sum.
 mlir::Operation *findProduct(ReduceOp reduce);
-/// Whether a sum of products has rows and columns, each of one operand alone.
+/// Whether a sum of products has rows and columns, each of one operand alone, and more of
+/// them than a vector is taken to have.
 bool isMatrixProduct(ReduceOp reduce, const DimSets &sets,
-                     llvm::function_ref<double(unsigned)> extentOf);
+                     llvm::function_ref<double(unsigned)> extentOf,
+                     double longestOfVector = kVectorExtent);
 
 /// Whether some sum of products in the body has rows and columns.
 bool hasMatrixProduct(IndexProgramOpInterface op);
