@@ -299,11 +299,16 @@ def Redfuse_PackingPlanAttr : Redfuse_Attr<"PackingPlan", "packing_plan"> {
     - `direct`: the operand of the columns is not packed, but read by each microkernel
       where it lies, which is less where rows are few
 
-    Examples: blocks of 256 x 512, of sums 256 at a time, by a microkernel of 8 rows and
-    three vectors; eight rows by columns that are read where they lie.
+    Example: blocks of 256 x 512, of sums 256 at a time, by a microkernel of 8 rows and
+    three vectors.
 
     ```mlir
     #redfuse.packing_plan<tiles = [256, 512, 256], registers = [8, 3]>
+    ```
+
+    Eight rows by columns that are read where they lie:
+
+    ```mlir
     #redfuse.packing_plan<tiles = [0, 512, 32], registers = [8, 3], direct = true>
     ```
   }];
