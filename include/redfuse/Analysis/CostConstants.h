@@ -45,8 +45,8 @@ inline constexpr double kUnpackedProducts = 2.2;
 /// Rows, and columns, of such a product from which on that is so; below some it is slower
 /// by as much as they are fewer. Measured: gelu(x w) u of 1024 and 4096 columns as one
 /// kernel takes what its multiply-adds take at a core's rate 16 times with 2 rows, 13 times
-/// with 4, 5 with 8, 6 with 16; as two kernels all of eight cases of 8 to 24 rows were faster,
-/// by 1.1 to 2.8.
+/// with 4, 5 with 8, 6 with 16; cut, 12 of 15 cases of 8 to 24 rows were faster, by up to 2.8
+/// times, and 3 slower, by up to 1.7, on a busy machine.
 inline constexpr double kLeastSideOfCores = 2, kFewOfSide = 24;
 /// Bytes of the largest tensor inside of a chain for each multiply-add of its products, from which
 /// on a kernel of all is as fast all the same, as that tensor is in no memory. Measured with cases

@@ -68,10 +68,9 @@ bool redfuse::canBeDirect(const FoundContraction &found,
                           const KernelSpace &space, unsigned lanes) {
   const MatrixForm &form = found.form();
   auto isOne = [&](ArrayRef<unsigned> of) {
-    return of.size() == 1 ||
-           (!of.empty() && llvm::all_of(of.drop_back(), [&](unsigned d) {
-             return space.staticExtents[d] == 1;
-           }));
+    return !of.empty() && llvm::all_of(of.drop_back(), [&](unsigned d) {
+      return space.staticExtents[d] == 1;
+    });
   };
   Value factor = form.right;
   while (isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(

@@ -78,7 +78,8 @@ def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
     loop over the tiles of its streamed dims that carries the state; contractions
     become register tiles, of packed operands where the launch has a plan for that
     (`redfuse-plan-packing`); ragged ends are masked. Lanes of a vector are rows of a
-    scan, or neighbours in one row where that costs less memory, unless `strict`.
+    scan, or neighbours in one row where that costs less memory, unless `strict`. Tiles of a fold
+    that a comparison of positions leaves out are not walked, unless `strict`.
 
     ```mlir
     #id = affine_map<(i) -> (i)>
@@ -124,7 +125,7 @@ def KernelToCPU : Pass<"redfuse-kernel-to-cpu", "mlir::ModuleOp"> {
                         "width of a vector register; 0: that of the module's redfuse.target">,
                  Option<"strict", "strict", "bool", "false",
                         "elements of a row whose prefixes are results are combined "
-                        "one after the other">];
+                        "one after the other, and what masks leave out is walked">];
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect", "mlir::func::FuncDialect",
                            "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
                            "mlir::vector::VectorDialect", "mlir::affine::AffineDialect",
