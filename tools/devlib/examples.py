@@ -8,8 +8,10 @@ ops and attributes that it names have to be there.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from textwrap import dedent
 
@@ -63,9 +65,12 @@ def options(one: Pass) -> str:
 
 def _run(opt: Path, text: str, *flags: str) -> str:
     """What redfuse-opt makes of IR; a ValueError with its first complaint."""
+    # A pass that calls Python calls this one.
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
     done = subprocess.run(
-        [opt, "-", *flags], input=text, capture_output=True, text=True, check=False
-    )
+        [opt, "-", *flags], input=text, capture_output=True, text=True, check=False,
+        env={**os.environ, "PATH": path},
+    )  # fmt: skip
     if done.returncode:
         raise ValueError(done.stderr.strip().splitlines()[0] if done.stderr else "it crashed")
     return done.stdout
