@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import functools
 import math
 import os
+import random
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -133,6 +135,28 @@ def cascades() -> Iterator[Case]:
         yield f"cumsum_{name}", lambda x: x.cumsum(-1), [shape]
 
 
+def drawn(seed: int) -> Iterator[Case]:
+    """Products of few rows, causal attention and cumulative sums at shapes that nobody chose."""
+    from torch.nn import functional
+
+    def size(low: float, high: float) -> int:
+        return int(2 ** generator.uniform(low, high))
+
+    generator = random.Random(seed)
+    for _ in range(8):
+        m, k, n = generator.randrange(2, 41), size(7, 12), size(7, 12)
+        yield f"few_{m}x{k}x{n}", lambda a, b: a @ b, [(m, k), (k, n)]
+    for _ in range(8):
+        shape = (1, size(2, 5), size(6, 11), generator.choice((32, 64, 80, 96, 128)))
+        name = "causal_" + "x".join(map(str, shape[1:]))
+        attend = functional.scaled_dot_product_attention
+        yield name, lambda q, k, v, f=attend: f(q, k, v, is_causal=True), [shape] * 3
+    for _ in range(8):
+        n = size(3, 17)
+        shape = (max(1, size(14, 22) // n), n)
+        yield f"cumsum_{shape[0]}x{n}", lambda x: x.cumsum(-1), [shape]
+
+
 def normalised(x: Any) -> Any:
     return (x - x.mean(-1, keepdim=True)) * (x.var(-1, keepdim=True, correction=0) + 1e-5).rsqrt()
 
@@ -168,6 +192,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("names", nargs="*", metavar="NAME", help="those alone")
     parser.add_argument("--threads", type=int, default=0, help="of both; 0: all that there are")
+    parser.add_argument("--draw", type=int, metavar="SEED", help="shapes drawn from it instead")
     given = parser.parse_args()
     if given.threads:
         os.environ["REDFUSE_NUM_THREADS"] = str(given.threads)
@@ -178,7 +203,12 @@ def main() -> None:
     torch.manual_seed(0)
     print(f"{threads} threads, PyTorch {torch.__version__}")
     print(f"{'operation':20} {'ms':>9} {'PyTorch':>9} {'ratio':>6}  {'error':>7}  PyTorch's")
-    for kind in (products, convolutions, reductions, cascades):
+    kinds: tuple[Callable[[], Iterator[Case]], ...] = (
+        products, convolutions, reductions, cascades,
+    )  # fmt: skip
+    if given.draw is not None:
+        kinds = (functools.partial(drawn, given.draw),)
+    for kind in kinds:
         ratios = []
         for name, function, shapes in kind():
             if given.names and not any(fnmatch.fnmatch(name, p) for p in given.names):
@@ -192,7 +222,8 @@ def main() -> None:
             )
         if ratios:
             mean = math.exp(statistics.fmean(math.log(r) for r in ratios))
-            print(f"{kind.__name__}: {mean:.2f} in geometric mean, least {min(ratios):.2f}\n")
+            called = getattr(kind, "__name__", "drawn")
+            print(f"{called}: {mean:.2f} in geometric mean, least {min(ratios):.2f}\n")
 
 
 if __name__ == "__main__":
