@@ -114,9 +114,14 @@ static bool isLeftToThreads(CascadeOp cascade, const ScheduleShape &shape,
     areShort &= bits <= 16;
     isRagged |= type.getRank() > 1 && findRow(type, map, reduce) * bits % 128;
   }
-  // Contractions have eight rows and more.
-  return areShort && !hasWindow ? isRagged && rows <= kFewRows
-                                : rows < kFewRows;
+  if (areShort && !hasWindow)
+    return isRagged && rows <= kFewRows;
+  // Contractions have eight rows and more; of windows that no thread holds, fewer.
+  SmallBitVector taps =
+      findTaps(cascade.getIndexingMapsArray(),
+               toDimSet(reduce.getOver(), shape.sets.getNumDims()),
+               [&](unsigned d) { return shape.extents[d]; });
+  return rows < (hasWindow && taps.none() ? kFewRowsOfWindows : kFewRows);
 }
 
 /// The outer of two dims of results that no input has both of, each of which some input

@@ -253,7 +253,7 @@ class Executable:
         LaTeX."""
         from .explain.merges import to_tex, with_merges
 
-        explanation = with_merges(self.explanation, self.source, self.options)
+        explanation = with_merges(self.explanation, self.source, self.options, self.target)
         if json:
             return explanation
         if tex:

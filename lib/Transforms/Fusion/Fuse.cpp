@@ -195,9 +195,33 @@ double redfuse::getLargestBetween(ArrayRef<CascadeOp> ops) {
   return largest;
 }
 
+static double countPoints(const FusionSpace &space) {
+  double points = 1;
+  for (unsigned v : space.getVariables())
+    points *= getAssumedExtent(space.getVariable(v).extent);
+  return points;
+}
+
+/// Whether a part has scans, and the whole walks so many more points that their prefixes,
+/// which are made in order, would be made again and again.
+static bool repeatsScans(const FusionGroup &fused, const FusionGroup &part) {
+  bool scans = llvm::any_of(part.ops, [](CascadeOp op) {
+    return !op.getBody().front().getOps<ScanOp>().empty();
+  });
+  return scans &&
+         countPoints(fused.space) >= kPointsOfPrefix * countPoints(part.space);
+}
+
 bool FusionPlanner::isBetter(const FusionGroup &fused, const FusionGroup &a,
                              const FusionGroup &b, FusionRefusal &why) {
   Operation *op = CascadeOp(b.ops.front());
+  if (repeatsScans(fused, a) || repeatsScans(fused, b)) {
+    why = {op, "recompute",
+           "prefixes would be made again for each index of a dim that they do "
+           "not have",
+           "none: they are read from memory"};
+    return false;
+  }
   // Maps over other dims are other loops: a block would go through all of one part's for
   // what the parts have in common.
   size_t most =

@@ -15,13 +15,22 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
-/// The op that makes a yielded value of a shorter one, which memory can hold as well.
-static Operation *findExtension(Value yielded) {
+/// The op that makes what is yielded for a result of a shorter number, which memory can hold
+/// as well. Of an element as it lies in memory, that would be a copy of an operand: such a
+/// cascade is one of its own because its readers want what it makes.
+static Operation *findExtension(CascadeOp op, unsigned result) {
+  Value yielded = op.getBody().front().getTerminator()->getOperand(result);
   Operation *def = yielded.getDefiningOp();
   if (!isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp,
                        arith::SIToFPOp, arith::UIToFPOp>(def))
     return nullptr;
-  unsigned from = def->getOperand(0).getType().getIntOrFloatBitWidth(),
+  Value narrow = def->getOperand(0);
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (auto element = dyn_cast<BlockArgument>(narrow);
+      element &&
+      maps[element.getArgNumber()] == maps[op.getInputs().size() + result])
+    return nullptr;
+  unsigned from = narrow.getType().getIntOrFloatBitWidth(),
            to = yielded.getType().getIntOrFloatBitWidth();
   return from >= 8 && from < to ? def : nullptr;
 }
@@ -58,7 +67,7 @@ static void narrowResults(RewriterBase &b, CascadeOp op) {
   b.setInsertionPoint(op);
   for (OpResult result : op->getResults()) {
     unsigned i = result.getResultNumber();
-    Operation *extension = findExtension(yield.getValues()[i]);
+    Operation *extension = findExtension(op, i);
     auto empty = inits[i].getDefiningOp<tensor::EmptyOp>();
     if (!extension || !empty || !isReadByCascades(result))
       continue;

@@ -24,16 +24,17 @@ HEADINGS = {
 }
 
 
-def with_merges(explanation: dict, source: Any, options: Options) -> dict:
+def with_merges(explanation: dict, source: Any, options: Options, target: str = "cpu") -> dict:
     """The explanation with a ``merge`` in every cascade, and the seconds that deriving all took.
 
     source: the program, as a :class:`redfuse.frontends.mlir.Source`.
+    target: what it was compiled for, as other targets have other kernels.
     """
     if not options.fuse or not explanation.get("kernels"):
         return explanation
     from ..lowering import lower, run_pipeline
 
-    before = lower(source, options, stop_after="schedule").module
+    before = lower(source, options, stop_after="schedule", target=target).module
     after = before.operation.clone()
     known = list(refusals(before))
     run_pipeline(after, "builtin.module(redfuse-derive{all=true timed=true})", "derive")

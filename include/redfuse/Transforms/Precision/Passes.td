@@ -159,7 +159,9 @@ def NarrowResults : Pass<"redfuse-narrow-results"> {
     A cascade that yields an extension of a shorter number (a float of 8 bits as an f32,
     say), to be read by other cascades alone, stores the shorter number, and each reader
     extends it: the same values, of fewer bytes in memory. i1 and what is shorter than a
-    byte stay as they are.
+    byte stay as they are, and so does what extends elements as they lie in memory: the
+    shorter number would be a copy of an operand, and a cascade of that alone is there
+    because its readers want longer ones (16 bits, for matrix units).
 
     ```mlir
     #all = affine_map<(i) -> (i)>

@@ -1,7 +1,9 @@
 //===- ContractionPlan.cpp - how a sum of products is cut into tiles ------===//
 #include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
+#include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
+#include "redfuse/Analysis/Windows.h"
 #include "redfuse/Codegen/GPU/Contractions/OperandBox.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
@@ -467,6 +469,20 @@ double ContractionCost::memoryCycles(double moved) const {
   return moved / bandwidth * cyclesOfSecond;
 }
 
+/// Whether sums are those of windows that no thread holds.
+static bool areLongWindows(const FoundContraction &found) {
+  IndexProgramOpInterface op = found.op;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<int64_t> extents = getStaticExtents(op);
+  SmallBitVector sums(maps.front().getNumDims());
+  for (unsigned d : found.form().sums)
+    sums.set(d);
+  return hasWindow(op) &&
+         findTaps(maps, sums, [&](unsigned d) {
+           return getAssumedExtent(extents[d]);
+         }).none();
+}
+
 std::optional<ContractionPlanAttr>
 redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
                          const KernelSpace &space, int64_t units,
@@ -489,8 +505,11 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   // Packed weights are unpacked once for all rows, however few.
   bool arePacked = elementBits(x.left) == 16 && (isOfPackedNumbers(form.left) ||
                                                  isOfPackedNumbers(form.right));
-  if (std::min(cost.rows, cost.columns) <
-          double(arePacked ? kLeastPackedSide : kLeastSide) ||
+  IndexProgramOpInterface ops = found.op;
+  double leastSide = arePacked               ? kLeastPackedSide
+                     : areLongWindows(found) ? kFewRowsOfWindows
+                                             : kLeastSide;
+  if (std::min(cost.rows, cost.columns) < leastSide ||
       cost.batch * cost.rows * cost.columns * cost.sums <
           double(kLeastProducts))
     return std::nullopt;
@@ -517,7 +536,6 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
     return std::nullopt;
   std::optional<ContractionPlanAttr> best;
   double least = 0;
-  IndexProgramOpInterface ops = found.op;
   auto attrOf = [&](MmaKind kind, int64_t warpRows, int64_t warpColumns,
                     int64_t rows, int64_t columns, int64_t slabs,
                     int64_t stages, int64_t splits, bool boxes = false) {

@@ -93,7 +93,7 @@ static std::optional<int64_t> findEnd(const MatrixTile &tile, int64_t at,
   return extents[d];
 }
 
-/// Of boxes with as many rows as the tile, and 128 bytes of each.
+/// Of boxes with as many rows as the tile has in memory, and 128 bytes of each.
 Value HostLaunch::makeTensorMap(const MatrixTile &tile) {
   Value memref = of.launch->getOperand(tile.source.argument.getArgNumber());
   auto type = cast<MemRefType>(memref.getType());
@@ -127,7 +127,7 @@ Value HostLaunch::makeTensorMap(const MatrixTile &tile) {
   for (int64_t i = 0; i < 5; ++i) {
     int64_t at = rank - 1 - i;
     description.push_back(index(i == 0                ? kSumBytes / bytes
-                                : at == int64_t(rows) ? tile.rowsOfPart()
+                                : at == int64_t(rows) ? tile.rowsOfBox()
                                                       : 1));
   }
   return redfuse::makeTensorMap(b, loc, "redfuse_rt_tensor_map", memref, offset,

@@ -20,7 +20,7 @@ PipelineState Producer::loadTiles(ArrayRef<const MatrixTile *> tiles,
                                   PipelineState ring, Value sumTile) {
   int64_t bytes = 0;
   for (const MatrixTile *tile : tiles)
-    bytes += tile->bytes();
+    bytes += tile->copiedBytes();
   Value barrier = pipeline.producerAcquire(ring, bytes);
   int64_t offset = 0;
   for (const MatrixTile *tile : tiles) {
@@ -58,7 +58,7 @@ void Producer::loadResidents() {
   int64_t bytes = 0;
   for (const ProductTiles &load : layout.products)
     if (load.isResident)
-      bytes += load.kept->bytes();
+      bytes += load.kept->copiedBytes();
   ptx.expect(barrier, bytes);
   for (const ProductTiles &load : layout.products)
     if (load.isResident)

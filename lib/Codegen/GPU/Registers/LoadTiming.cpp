@@ -240,8 +240,13 @@ bool LoadTiming::chooseStepsAhead() {
   double own = double(pressure.countRegisters()) + next +
                double(demands.scanned.any() ? kTemporaries : 0);
   int64_t blocks = kRegisters / (own * layout.getThreadsOfBlock());
+  // Of splits there are many blocks at a time, unless few threads have all registers.
+  bool hasOthers =
+      demands.isSplit() &&
+      double(kRegisters) / (double(pressure.countRegisters()) + kTemporaries) >=
+          kThreadsOfSplits;
   if (!isAsked &&
-      (blocks == 0 || layout.cluster > 1 || demands.isSplit() ||
+      (blocks == 0 || layout.cluster > 1 || hasOthers ||
        demands.capacity[main] < kStepsAhead * layout.dims[main].getSpan() ||
        demands.countTiles() > double(blocks) * demands.getUnits()))
     return false;

@@ -225,7 +225,7 @@ RegisterPlanner::stream(const RegisterLayout &lanes) const {
           continue;
         if (!tryStreaming(isAhead, threads, sharing, further)) {
           // One step at a time by all these threads is better than two by fewer.
-          if (isAhead && asked == 0)
+          if (isAhead && asked == 0 && !demands.isSplit())
             break;
           continue;
         }

@@ -120,6 +120,9 @@ inline constexpr double kAheadBytes = 24e6, kLittleAheadBytes = 4e6,
 inline constexpr int64_t kAskedBytes = 2048, kPieceBytes = 2048;
 /// Steps of a fold that are worth loading ahead ("Folds", loading ahead).
 inline constexpr int64_t kStepsAhead = 4;
+/// Threads of a multiprocessor among which loads of one are under way while others
+/// compute, where all have splits of a fold: with fewer, each loads ahead.
+inline constexpr int64_t kThreadsOfSplits = 512;
 /// Threads of a block up to which registers hold all that a step reads ("Folds",
 /// keeping loads together).
 inline constexpr int64_t kAwaitingThreads = 256;

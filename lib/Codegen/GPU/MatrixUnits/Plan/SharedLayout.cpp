@@ -43,8 +43,21 @@ static int64_t countHeld(const MatrixPlan &plan) {
   return held + heldTiled;
 }
 
+/// Rows of a tile of left operands that the tensor does not have, in eights, as rows are
+/// swizzled. Where warps decide together whether pivots rise, all rows have a say, and those
+/// that do not exist have to be zeros.
+static int64_t countAbsentRows(const MatrixPlan &plan, const KernelSpace &space,
+                               const MatrixTile &tile) {
+  int64_t extent = space.staticExtents[tile.free];
+  if (!plan.target.hasWgmma || tile.isByRows || tile.parts > 1 ||
+      plan.threshold != 0 || ShapedType::isDynamic(extent))
+    return 0;
+  return std::max<int64_t>(0, tile.type.getRows() - llvm::alignTo(extent, 8));
+}
+
 /// The tiles of all products, numbered as their tensor maps are.
-static void layOutTiles(const MatrixPlan &plan, SharedLayout &layout) {
+static void layOutTiles(const MatrixPlan &plan, const KernelSpace &space,
+                        SharedLayout &layout) {
   unsigned nextMap = 0;
   auto layOut = [&](const MatrixProduct &product, const MatrixSource &source,
                     unsigned free, int64_t freeWidth) {
@@ -63,6 +76,7 @@ static void layOutTiles(const MatrixPlan &plan, SharedLayout &layout) {
     if (product.tiledLeft) {
       tiles.left = layOut(product, *product.tiledLeft, plan.m, plan.rows());
       tiles.left->parts = plan.clusterColumns;
+      tiles.left->absentRows = countAbsentRows(plan, space, *tiles.left);
     }
     if (product.keptLeft) {
       tiles.kept = layOut(product, *product.keptLeft, plan.m, plan.rows());
@@ -148,7 +162,7 @@ std::optional<SharedLayout> redfuse::layOutShared(KernelOp kernel,
                                                   const MatrixPlan &plan,
                                                   std::string &why) {
   SharedLayout layout;
-  layOutTiles(plan, layout);
+  layOutTiles(plan, space, layout);
   layOutStaged(kernel, launch, space, plan, layout);
   StateLayout states(plan, space);
   bool isInRing = plan.cluster > 1 && states.isReceivedInRing();
