@@ -44,6 +44,15 @@ matchSlice(AffineExpr expr, ArrayRef<int64_t> extents) {
   return std::nullopt;
 }
 
+/// Whether somebody needs what a reduction makes: not the total of a running sum, say, of
+/// which the prefixes alone are read.
+static bool isNeeded(CascadeOp op, ReduceOp reduce) {
+  return llvm::any_of(reduce->getUses(), [&](OpOperand &use) {
+    return !isa<YieldOp>(use.getOwner()) ||
+           !op->getResult(use.getOperandNumber()).use_empty();
+  });
+}
+
 /// Whether something that `op` needs is reduced over a dim of `extent`.
 static bool followsReduction(CascadeOp op, int64_t extent,
                              llvm::DenseSet<Operation *> &seen) {
@@ -51,7 +60,8 @@ static bool followsReduction(CascadeOp op, int64_t extent,
     return false;
   SmallVector<int64_t> extents = getStaticExtents(op);
   for (auto reduce : op.getBody().front().getOps<ReduceOp>())
-    if (llvm::any_of(reduce.getOver(),
+    if (isNeeded(op, reduce) &&
+        llvm::any_of(reduce.getOver(),
                      [&](int64_t d) { return extents[d] == extent; }))
       return true;
   return llvm::any_of(op.getInputs(), [&](Value input) {

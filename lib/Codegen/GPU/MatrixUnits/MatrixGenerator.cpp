@@ -184,6 +184,7 @@ void MatrixGenerator::emitStart(gpu::GPUFuncOp func) {
   bool hasWgmma = plan.target.hasWgmma;
   if (hasWgmma) {
     byThread(0, [&] { storage.initBarriers(); });
+    storage.clearAbsentRows();
     byThread(32, [&] { producer.fetchAhead(); });
     if (plan.multicast() > 1 ||
         (plan.cluster > 1 && !StateLayout(plan, space).isReceivedInRing()))

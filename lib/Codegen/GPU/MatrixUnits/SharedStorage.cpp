@@ -47,6 +47,36 @@ void SharedStorage::initBarriers() {
     ptx.expect(receivedBarrier(), states.receivedBytes());
 }
 
+void SharedStorage::clearAbsentRows() {
+  const ProductTiles &load = layout.products.front();
+  if (!load.left || load.left->absentRows == 0)
+    return;
+  // In chunks of 16 bytes, of a panel's rows one behind the other.
+  constexpr int64_t kChunk = 16;
+  tile::SharedType type = load.left->type;
+  int64_t ofPanel = load.left->absentRows * kSumBytes / kChunk,
+          ofStage = ofPanel * type.getPanels();
+  Value zero = ptx.i32(0);
+  emitFor(b, loc, toIndex(of.ids.thread), index(layout.stages * ofStage),
+          index(plan.threads()), {}, [&](Value number, ValueRange) {
+            Value at = toWord(number);
+            auto split = [&](int64_t by) {
+              Value quotient = arith::DivUIOp::create(b, loc, at, ptx.i32(by));
+              at = arith::RemUIOp::create(b, loc, at, ptx.i32(by));
+              return quotient;
+            };
+            Value place = ptx.add(ptx.mul(split(ofStage), layout.stageBytes),
+                                  load.right.bytes() +
+                                      load.left->rowsOfBox() * kSumBytes);
+            place = ptx.add(place, ptx.mul(split(ofPanel), type.getPanelBytes()));
+            place = ptx.add(place, ptx.mul(at, kChunk));
+            tile::StoreOp::create(b, loc, ptx.add(tiles, place), /*offset=*/0,
+                                  ValueRange{zero, zero, zero, zero});
+            return SmallVector<Value>();
+          });
+  tile::FenceCopiesOp::create(b, loc);
+}
+
 Value SharedStorage::residentTile(const ProductTiles &product) {
   Value address = ptx.add(tiles, layout.ringBytes + product.residentAt);
   return tile::ViewOp::create(b, loc, product.kept->type, address);

@@ -18,6 +18,8 @@ public:
   /// Finds where all of it is.
   void divide();
   void initBarriers();
+  /// Fills rows of the ring's tiles that copies leave out with zeros; all threads do.
+  void clearAbsentRows();
 
   /// The ring's memory, when all are done with it.
   mlir::Value getTiles() const { return tiles; }

@@ -44,13 +44,14 @@ static int64_t countHeld(const MatrixPlan &plan) {
 }
 
 /// Rows of a tile of left operands that the tensor does not have, in eights, as rows are
-/// swizzled. Where warps decide together whether pivots rise, all rows have a say, and those
-/// that do not exist have to be zeros.
+/// swizzled. They stay zeros where nothing else comes to their place in the ring.
 static int64_t countAbsentRows(const MatrixPlan &plan, const KernelSpace &space,
                                const MatrixTile &tile) {
   int64_t extent = space.staticExtents[tile.free];
-  if (!plan.target.hasWgmma || tile.isByRows || tile.parts > 1 ||
-      plan.threshold != 0 || ShapedType::isDynamic(extent))
+  bool isAlone = plan.products.size() == 1 && plan.sumSplits == 1 &&
+                 plan.cluster == 1 && tile.parts == 1;
+  if (!plan.target.hasWgmma || !isAlone || tile.isByRows ||
+      ShapedType::isDynamic(extent))
     return 0;
   return std::max<int64_t>(0, tile.type.getRows() - llvm::alignTo(extent, 8));
 }

@@ -26,9 +26,9 @@ struct MatrixTile {
   unsigned map = 0;
   /// So many blocks of a cluster read it, and copy as many of its rows each.
   int64_t parts = 1;
-  /// Rows that a copy leaves out, as the tensor has none there: what lies in their place
-  /// nobody may read for other rows. (Rows that are filled with zeros instead take longer to
-  /// copy than those in memory: with 8 of 64, a block of 16 KB takes twice as long.)
+  /// Rows that the tensor does not have, which copies leave out: they are zeros from the
+  /// start on. (Copies fill them more slowly than rows from memory: with 8 of 64 rows, a step
+  /// took twice as long.)
   int64_t absentRows = 0;
 
   int64_t bytes() const { return type.getBytes(); }
