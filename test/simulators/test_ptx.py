@@ -63,6 +63,17 @@ def test_signs_of_halves(kind: str) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["bf16x2", "f16x2"])
+@pytest.mark.parametrize("op", ["add", "sub", "mul"])
+def test_arithmetic_of_halves(op: str, kind: str) -> None:
+    got = run_on_elements(f"{op}.rn.{kind} %c, %a, %b;", I, J).view(np.uint16)
+    half = ml_dtypes.bfloat16 if kind == "bf16x2" else np.float16
+    a, b = (x.view(np.uint16).view(half).astype(np.float32) for x in (I, J))
+    with np.errstate(all="ignore"):
+        want = {"add": a + b, "sub": a - b, "mul": a * b}[op].astype(half)
+    np.testing.assert_array_equal(got.view(half).astype(np.float32), want.astype(np.float32))
+
+
 def test_products_in_parts() -> None:
     body = "mad.lo.cc.u32 %d, %a, %b, %a;\n madc.hi.u32 %c, %a, %b, 0;"
     a, b = (x.view(np.uint32).astype(object) for x in (I, J))

@@ -286,6 +286,8 @@ def compute(t: Threads, i: Instruction, mask: np.ndarray) -> None:
         bits = t.read(sources[0], "b32")
         signs = np.uint32(0x80008000)
         return t.write(i.operands[0], bits ^ signs if i.op == "neg" else bits & ~signs, mask, "b32")
+    if i.op in ("add", "sub", "mul") and i.kind in ("bf16x2", "f16x2"):
+        return compute_halves(t, i, mask)
     if i.op in ("shl", "shr"):
         values = [t.read(sources[0], i.kind), t.read(sources[1], "u32")]
     elif i.op == "shf":
@@ -296,6 +298,21 @@ def compute(t: Threads, i: Instruction, mask: np.ndarray) -> None:
         values = [t.read(name, i.kind) for name in sources]
     t.write(i.operands[0], arithmetic.compute(i, *values), mask, i.kind)
     return None
+
+
+def compute_halves(t: Threads, i: Instruction, mask: np.ndarray) -> None:
+    """Of two pairs of 16-bit floats. f32 has digits enough for rounding twice to be rounding once."""
+    sources = [t.read(name, "b32") for name in i.operands[1:]]
+    made = np.zeros(t.count, np.uint32)
+    for shift in (np.uint32(0), np.uint32(16)):
+        halves = [(bits >> shift).astype(np.uint16) for bits in sources]
+        if i.kind == "bf16x2":
+            bits = arithmetic.narrow(arithmetic.compute(i, *map(arithmetic.widen, halves)))
+        else:
+            numbers = [half.view(np.float16).astype(np.float32) for half in halves]
+            bits = arithmetic.compute(i, *numbers).astype(np.float16).view(np.uint16)
+        made |= bits.astype(np.uint32) << shift
+    t.write(i.operands[0], made, mask, "b32")
 
 
 def multiply(t: Threads, i: Instruction, mask: np.ndarray) -> None:

@@ -36,6 +36,7 @@ void redfuse::buildLowerToNVVM(OpPassManager &pm, unsigned level, bool strict) {
   device.nest<gpu::GPUFuncOp>().addPass(redfuse::createLowerTiles());
   redfuse::addDeviceCleanup(device);
   device.nest<gpu::GPUFuncOp>().addPass(redfuse::createJoinLoads());
+  device.nest<gpu::GPUFuncOp>().addPass(redfuse::createConvertBytes());
   if (!strict)
     device.addPass(redfuse::createExpandMath());
   device.nest<gpu::GPUFuncOp>().addPass(

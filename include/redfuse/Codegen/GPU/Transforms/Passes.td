@@ -318,6 +318,62 @@ def RelaxAtomics : Pass<"redfuse-relax-atomics"> {
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
 }
 
+def ConvertBytes : Pass<"redfuse-convert-bytes", "mlir::gpu::GPUFuncOp"> {
+  let summary = "Make floats of vectors of bytes by words";
+  let description = [{
+    For NVIDIA GPUs, where weights of 4 or 8 bits become 16-bit floats: a vector of bytes is
+    masked, shifted and chosen as words of four; each two bytes of a word become the low bits
+    of two floats whose last bits are worth 1 (128 and the number for a bf16, 1024 for an
+    f16), and what is above the numbers is subtracted. What is computed with such whole
+    numbers in f32 and rounded is computed in 16 bits, where that is the same: sums that
+    remain whole numbers which 16 bits have, and products of one of them and a 16-bit float,
+    which are exact in f32.
+
+    ```mlir
+    gpu.module @m {
+      gpu.func @k(%x: vector<4xi8>, %s: vector<4xbf16>) -> vector<4xbf16> {
+        %mask = arith.constant dense<15> : vector<4xi8>
+        %eight = arith.constant dense<8.0> : vector<4xf32>
+        %c = arith.andi %x, %mask : vector<4xi8>
+        %f = arith.uitofp %c : vector<4xi8> to vector<4xf32>
+        %d = arith.subf %f, %eight : vector<4xf32>
+        %w = arith.extf %s : vector<4xbf16> to vector<4xf32>
+        %p = arith.mulf %d, %w : vector<4xf32>
+        %r = arith.truncf %p : vector<4xf32> to vector<4xbf16>
+        gpu.return %r : vector<4xbf16>
+      }
+    }
+    ```
+
+    becomes, but for the places of constants,
+
+    ```mlir
+    gpu.module @m {
+      gpu.func @k(%x: vector<4xi8>, %s: vector<4xbf16>) -> vector<4xbf16> {
+        %mask = arith.constant dense<252645135> : vector<1xi32>
+        %upper = arith.constant 1128481603 : i32
+        %low = arith.constant 16704 : i32
+        %high = arith.constant 17218 : i32
+        %above = arith.constant dense<136.0> : vector<4xbf16>
+        %0 = vector.bitcast %x : vector<4xi8> to vector<1xi32>
+        %1 = arith.andi %0, %mask : vector<1xi32>
+        %2 = vector.extract %1[0] : i32 from vector<1xi32>
+        %3 = nvvm.prmt <default> %low, %2, %upper : i32
+        %4 = nvvm.prmt <default> %high, %2, %upper : i32
+        %5 = vector.from_elements %3, %4 : vector<2xi32>
+        %6 = vector.bitcast %5 : vector<2xi32> to vector<4xbf16>
+        %7 = arith.subf %6, %above : vector<4xbf16>
+        %r = arith.mulf %7, %s : vector<4xbf16>
+        gpu.return %r : vector<4xbf16>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect",
+                           "mlir::NVVM::NVVMDialect",
+                           "mlir::vector::VectorDialect"];
+}
+
 def PairLoads : Pass<"redfuse-pair-loads"> {
   let summary = "Load two neighbours as one word";
   let description = [{

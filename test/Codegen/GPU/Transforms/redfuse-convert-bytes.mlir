@@ -1,0 +1,90 @@
+// RUN: redfuse-opt %s -pass-pipeline="builtin.module(gpu.module(gpu.func(redfuse-convert-bytes)))" | FileCheck %s
+
+gpu.module @redfuse_gpu {
+  // Codes of 4 bits less 8, times a scale, as they would be rounded: all in bf16, two at a time.
+  // CHECK-LABEL: gpu.func @codes_of_4_bits
+  // CHECK-SAME: (%[[X:.*]]: vector<8xi8>, %[[S:.*]]: bf16, %[[LOW:.*]]: i1)
+  // CHECK-DAG: %[[UPPER:.*]] = arith.constant 1128481603 : i32
+  // CHECK-DAG: %[[FIRST:.*]] = arith.constant 16704 : i32
+  // CHECK-DAG: %[[SECOND:.*]] = arith.constant 17218 : i32
+  // CHECK-DAG: %[[ABOVE:.*]] = arith.constant dense<1.360000e+02> : vector<8xbf16>
+  // CHECK-DAG: %[[MASK:.*]] = arith.constant dense<252645135> : vector<2xi32>
+  // CHECK-DAG: %[[FOUR:.*]] = arith.constant dense<4> : vector<2xi32>
+  // CHECK: %[[WORDS:.*]] = vector.bitcast %[[X]] : vector<8xi8> to vector<2xi32>
+  // CHECK: %[[AND:.*]] = arith.andi %[[WORDS]], %[[MASK]] : vector<2xi32>
+  // CHECK: %[[SHIFTED:.*]] = arith.shrui %{{.*}}, %[[FOUR]] : vector<2xi32>
+  // CHECK: %[[OTHER:.*]] = arith.andi %[[SHIFTED]], %[[MASK]] : vector<2xi32>
+  // CHECK: %[[BYTES:.*]] = arith.select %[[LOW]], %{{.*}}, %{{.*}} : vector<2xi32>
+  // CHECK: %[[WORD:.*]] = vector.extract %[[BYTES]][0]
+  // CHECK: nvvm.prmt <default> %[[FIRST]], %[[WORD]], %[[UPPER]]
+  // CHECK: nvvm.prmt <default> %[[SECOND]], %[[WORD]], %[[UPPER]]
+  // CHECK: %[[PAIRS:.*]] = vector.bitcast %{{.*}} : vector<4xi32> to vector<8xbf16>
+  // CHECK: %[[CODES:.*]] = arith.subf %[[PAIRS]], %[[ABOVE]] : vector<8xbf16>
+  // CHECK: %[[SCALES:.*]] = vector.broadcast %[[S]] : bf16 to vector<8xbf16>
+  // CHECK: arith.mulf %[[CODES]], %[[SCALES]] : vector<8xbf16>
+  gpu.func @codes_of_4_bits(%x: vector<8xi8>, %s: bf16, %isLow: i1) -> vector<8xbf16> {
+    %fifteen = arith.constant dense<15> : vector<8xi8>
+    %four = arith.constant dense<4> : vector<8xi8>
+    %eight = arith.constant dense<8.0> : vector<8xf32>
+    %low = arith.andi %x, %fifteen : vector<8xi8>
+    %high = arith.shrui %x, %four : vector<8xi8>
+    %which = vector.broadcast %isLow : i1 to vector<8xi1>
+    %code = arith.select %which, %low, %high : vector<8xi1>, vector<8xi8>
+    %float = arith.uitofp %code : vector<8xi8> to vector<8xbf16>
+    %wide = arith.extf %float : vector<8xbf16> to vector<8xf32>
+    %centred = arith.subf %wide, %eight : vector<8xf32>
+    %scale = arith.extf %s : bf16 to f32
+    %scales = vector.broadcast %scale : f32 to vector<8xf32>
+    %weight = arith.mulf %centred, %scales : vector<8xf32>
+    %rounded = arith.truncf %weight : vector<8xf32> to vector<8xbf16>
+    gpu.return %rounded : vector<8xbf16>
+  }
+
+  // All of 8 bits with a sign, in bf16: 128 and seven bits, less 128 or 256.
+  // CHECK-LABEL: gpu.func @signed_bytes
+  // CHECK-DAG: arith.constant dense<-8388737> : vector<2xi32>
+  // CHECK-DAG: arith.constant dense<-8323200> : vector<2xi32>
+  // CHECK-COUNT-2: nvvm.prmt
+  // CHECK: arith.subf %{{.*}}, %{{.*}} : vector<4xbf16>
+  gpu.func @signed_bytes(%x: vector<4xi8>) -> vector<4xbf16> {
+    %float = arith.sitofp %x : vector<4xi8> to vector<4xbf16>
+    gpu.return %float : vector<4xbf16>
+  }
+
+  // In f16 a number without a sign.
+  // CHECK-LABEL: gpu.func @signed_bytes_as_halves
+  // CHECK-DAG: arith.constant dense<1.152000e+03> : vector<4xf16>
+  // CHECK-DAG: arith.constant dense<-2139062144> : vector<1xi32>
+  // CHECK: arith.xori
+  // CHECK-COUNT-2: nvvm.prmt
+  // CHECK: arith.subf
+  gpu.func @signed_bytes_as_halves(%x: vector<4xi8>) -> vector<4xf16> {
+    %float = arith.sitofp %x : vector<4xi8> to vector<4xf16>
+    gpu.return %float : vector<4xf16>
+  }
+
+  // CHECK-LABEL: gpu.func @bytes_as_halves
+  // CHECK: arith.constant dense<1.024000e+03> : vector<4xf16>
+  // CHECK-COUNT-2: nvvm.prmt
+  gpu.func @bytes_as_halves(%x: vector<4xi8>) -> vector<4xf16> {
+    %float = arith.uitofp %x : vector<4xi8> to vector<4xf16>
+    gpu.return %float : vector<4xf16>
+  }
+
+  // Without vectors what is computed is narrow, too.
+  // CHECK-LABEL: gpu.func @one
+  // CHECK-SAME: (%[[X:.*]]: i8, %[[S:.*]]: f16)
+  // CHECK-DAG: %[[EIGHT:.*]] = arith.constant 8.000000e+00 : f16
+  // CHECK: %[[F:.*]] = arith.uitofp %[[X]] : i8 to f16
+  // CHECK: %[[C:.*]] = arith.subf %[[F]], %[[EIGHT]] : f16
+  // CHECK: arith.mulf %[[C]], %[[S]] : f16
+  gpu.func @one(%x: i8, %s: f16) -> f16 {
+    %eight = arith.constant 8.0 : f32
+    %float = arith.uitofp %x : i8 to f32
+    %centred = arith.subf %float, %eight : f32
+    %scale = arith.extf %s : f16 to f32
+    %weight = arith.mulf %centred, %scale : f32
+    %rounded = arith.truncf %weight : f32 to f16
+    gpu.return %rounded : f16
+  }
+}
