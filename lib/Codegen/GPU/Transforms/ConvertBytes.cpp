@@ -367,6 +367,53 @@ template <typename OpTy> struct BytesAsFloats : OpRewritePattern<OpTy> {
   }
 };
 
+/// Pairs of small numbers of 32 bits, with or without signs, as floats: each is added to the
+/// bits of a float in the middle of those whose last bit is worth 1.
+struct WordsAsFloats : OpRewritePattern<arith::SIToFPOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::SIToFPOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getIn().getType());
+    Type element = getElementTypeOrSelf(op.getType());
+    if (!type || type.getRank() != 1 || type.getNumElements() % 2 != 0 ||
+        !type.getElementType().isInteger(32) ||
+        !(element.isF16() || element.isBF16()))
+      return failure();
+    // 1536 in f16, and 192 in bf16.
+    int64_t middle = element.isF16() ? 1536 : 192,
+            bits = element.isF16() ? 0x6600 : 0x4340, end = middle / 3 - 1;
+    std::optional<WholeRange> range = findWhole(op.getIn());
+    if (!range || !range->isIn(-end, end))
+      return failure();
+    Location loc = op.getLoc();
+    auto splat = [&](VectorType of, Attribute one) -> Value {
+      return arith::ConstantOp::create(rewriter, loc,
+                                       DenseElementsAttr::get(of, one));
+    };
+    Value moved = arith::AddIOp::create(
+        rewriter, loc, op.getIn(),
+        splat(type, rewriter.getI32IntegerAttr(int32_t(bits))));
+    Value halves = arith::ConstantOp::create(
+        rewriter, loc, rewriter.getI32IntegerAttr(0x5410));
+    SmallVector<Value> pairs;
+    for (int64_t i = 0; i < type.getNumElements(); i += 2)
+      pairs.push_back(NVVM::PermuteOp::create(
+          rewriter, loc, rewriter.getI32Type(),
+          vector::ExtractOp::create(rewriter, loc, moved, i),
+          vector::ExtractOp::create(rewriter, loc, moved, i + 1), halves,
+          NVVM::PermuteMode::DEFAULT));
+    Value all = vector::FromElementsOp::create(
+        rewriter, loc,
+        VectorType::get({int64_t(pairs.size())}, rewriter.getI32Type()), pairs);
+    Value floats = vector::BitCastOp::create(rewriter, loc, op.getType(), all);
+    rewriter.replaceOpWithNewOp<arith::SubFOp>(
+        op, floats,
+        splat(cast<VectorType>(op.getType()),
+              rewriter.getFloatAttr(element, double(middle))));
+    return success();
+  }
+};
+
 struct ConvertBytes : redfuse::impl::ConvertBytesBase<ConvertBytes> {
   void runOnOperation() override {
     RewritePatternSet narrow(&getContext()), bytes(&getContext());
@@ -374,7 +421,7 @@ struct ConvertBytes : redfuse::impl::ConvertBytesBase<ConvertBytes> {
     bytes.add<BytesByWords<arith::AndIOp>, BytesByWords<arith::OrIOp>,
               BytesByWords<arith::XOrIOp>, BytesByWords<arith::ShRUIOp>,
               BytesByWords<arith::SelectOp>, BytesAsFloats<arith::UIToFPOp>,
-              BytesAsFloats<arith::SIToFPOp>>(&getContext());
+              BytesAsFloats<arith::SIToFPOp>, WordsAsFloats>(&getContext());
     vector::BitCastOp::getCanonicalizationPatterns(bytes, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(narrow))) ||
         failed(applyPatternsGreedily(getOperation(), std::move(bytes))))

@@ -87,4 +87,24 @@ gpu.module @redfuse_gpu {
     %rounded = arith.truncf %weight : f32 to f16
     gpu.return %rounded : f16
   }
+
+  // Differences of codes in words of 32 bits: added to the bits of 1536.
+  // CHECK-LABEL: gpu.func @differences
+  // CHECK-SAME: (%[[X:.*]]: vector<2xi32>, %[[Z:.*]]: vector<2xi32>)
+  // CHECK-DAG: %[[BITS:.*]] = arith.constant dense<26112> : vector<2xi32>
+  // CHECK-DAG: %[[MIDDLE:.*]] = arith.constant dense<1.536000e+03> : vector<2xf16>
+  // CHECK: %[[D:.*]] = arith.subi
+  // CHECK: %[[SUM:.*]] = arith.addi %[[D]], %[[BITS]]
+  // CHECK: nvvm.prmt
+  // CHECK: arith.subf %{{.*}}, %[[MIDDLE]] : vector<2xf16>
+  gpu.func @differences(%x: vector<2xi32>, %z: vector<2xi32>) -> vector<2xf16> {
+    %fifteen = arith.constant dense<15> : vector<2xi32>
+    %eight = arith.constant dense<8> : vector<2xi32>
+    %shifted = arith.shrsi %x, %eight : vector<2xi32>
+    %code = arith.andi %shifted, %fifteen : vector<2xi32>
+    %zero = arith.andi %z, %fifteen : vector<2xi32>
+    %difference = arith.subi %code, %zero : vector<2xi32>
+    %float = arith.sitofp %difference : vector<2xi32> to vector<2xf16>
+    gpu.return %float : vector<2xf16>
+  }
 }
