@@ -84,6 +84,23 @@ int64_t redfuse::findRow(RankedTensorType type, AffineMap map,
   return row;
 }
 
+/// Whether a sum is one of windows that no thread holds.
+static bool isOfLongWindows(CascadeOp cascade, const ScheduleShape &shape,
+                            ReduceOp reduce) {
+  SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
+  SmallBitVector over = toDimSet(reduce.getOver(), shape.sets.getNumDims());
+  bool hasWindow = llvm::any_of(maps, [&](AffineMap map) {
+    return llvm::any_of(map.getResults(), [&](AffineExpr e) {
+      return !isa<AffineDimExpr>(e) && llvm::any_of(over.set_bits(), [&](unsigned d) {
+        return e.isFunctionOfDim(d);
+      });
+    });
+  });
+  return hasWindow && findTaps(maps, over, [&](unsigned d) {
+                        return shape.extents[d];
+                      }).none();
+}
+
 /// Whether a product has so few rows or columns, of 16-bit floats whose rows in memory do
 /// not begin at multiples of 16 bytes, of other types, or in windows, that no matrix unit
 /// takes it.
@@ -117,11 +134,8 @@ static bool isLeftToThreads(CascadeOp cascade, const ScheduleShape &shape,
   if (areShort && !hasWindow)
     return isRagged && rows <= kFewRows;
   // Contractions have eight rows and more; of windows that no thread holds, fewer.
-  SmallBitVector taps =
-      findTaps(cascade.getIndexingMapsArray(),
-               toDimSet(reduce.getOver(), shape.sets.getNumDims()),
-               [&](unsigned d) { return shape.extents[d]; });
-  return rows < (hasWindow && taps.none() ? kFewRowsOfWindows : kFewRows);
+  return rows < (isOfLongWindows(cascade, shape, reduce) ? kFewRowsOfWindows
+                                                         : kFewRows);
 }
 
 /// The outer of two dims of results that no input has both of, each of which some input
@@ -195,8 +209,10 @@ FailureOr<ScheduleShape> redfuse::analyseShape(CascadeOp cascade, bool isGpu) {
       shape.points = std::max(shape.points, product(shape, operands));
       shape.ranks = std::max(shape.ranks, product(shape, ranks));
     }
+    bool isFew = isGpu && isOfLongWindows(cascade, shape, reduce);
     if (isMatrixProduct(reduce, shape.sets,
-                        [&](unsigned d) { return shape.extents[d]; }))
+                        [&](unsigned d) { return shape.extents[d]; },
+                        isFew ? kFewRowsOfWindows - 1 : kVectorExtent))
       products.push_back(reduce);
   }
   shape.hasContraction =

@@ -1,6 +1,8 @@
 //===- SumOrder.cpp - numbers of the points of a sum ----------------------===//
 #include "SumOrder.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace redfuse;
 
@@ -60,6 +62,19 @@ void SumOrder::choose(const OperandSide &left, const OperandSide &right) {
       chunk /= 2;
     return;
   }
+  // Codes in bytes have no taps: they are read as they lie in memory, but for a byte that
+  // has several, which is read for all of them in one stage.
+  for (const OperandSide *side : {&left, &right})
+    for (Value v : side->loaded)
+      isPacked |= getElementTypeOrSelf(v.getType()).isInteger(8);
+  unsigned last = axes.back().dim;
+  for (const OperandSide *side : {&left, &right})
+    for (Value v : side->loaded)
+      if (int64_t codes = extentOf(last).value_or(0);
+          getElementTypeOrSelf(v.getType()).isInteger(8) && last != inner &&
+          codes > 1 && !emitter.getProgram().getDimSets()[v].test(last) &&
+          chunk * codes > stageSums && stageSums % codes == 0)
+        chunk = std::max(vectorSums, stageSums / codes);
   // Filters whose taps are neighbours in memory are read tap after tap: the L1 cache is
   // to have all taps of a chunk until the last one has been read.
   int64_t others = 1;
@@ -70,7 +85,8 @@ void SumOrder::choose(const OperandSide &left, const OperandSide &right) {
   for (const OperandSide *side : {&left, &right})
     for (Value v : side->loaded) {
       std::optional<unsigned> d = emitter.getProgram().getContiguous(v);
-      isByTaps |= d && *d != inner && llvm::is_contained(form.sums, *d);
+      isByTaps |= !isPacked && d && *d != inner &&
+                  llvm::is_contained(form.sums, *d);
     }
   int64_t bytes = tiling.elementBytes() * others * kRowsOfTaps;
   while (isByTaps && chunk > vectorSums && chunk * bytes > kTapsBytes)
@@ -92,8 +108,14 @@ void SumOrder::bind(Env &env, Value start, Value offset) {
   // All of a stage have one chunk, which every thread finds for itself.
   bool isOfStage = offset && chunk % tiling.stageSums() == 0;
   Value size = emitter.constantIndex(chunk), of = isOfStage ? start : number;
-  Axes outer{{inner, chunk}};
-  outer.append(getOthers());
+  Axes outer;
+  if (!isPacked) {
+    outer.push_back({inner, chunk});
+    outer.append(getOthers());
+  } else {
+    for (const Axis &axis : axes)
+      outer.push_back(axis.dim == inner ? Axis{inner, chunk} : axis);
+  }
   points.bind(env, outer, points.divide(of, size, /*remainder=*/false));
   Value in = points.divide(of, size, /*remainder=*/true);
   if (isOfStage)

@@ -38,6 +38,8 @@ private:
   Axes axes;
   unsigned inner;
   int64_t chunk = 0;
+  /// Some operand is made of bytes.
+  bool isPacked = false;
 };
 
 } // namespace redfuse
