@@ -99,13 +99,17 @@ static bool isTooLargeToHold(CascadeOp cascade, const ScheduleShape &shape,
 bool redfuse::isOfPackedNumbers(Value factor) {
   SetVector<Value> open;
   open.insert(factor);
-  bool hasBytes = false;
+  bool hasCodes = false;
   for (size_t i = 0; i < open.size(); ++i) {
     if (auto argument = dyn_cast<BlockArgument>(open[i])) {
       Type type = argument.getType();
+      if (type.isInteger(32)) {
+        hasCodes = true;
+        continue;
+      }
       if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() > 16)
         return false;
-      hasBytes |= type.getIntOrFloatBitWidth() == 8;
+      hasCodes |= type.getIntOrFloatBitWidth() == 8;
       continue;
     }
     Operation *def = open[i].getDefiningOp();
@@ -114,7 +118,7 @@ bool redfuse::isOfPackedNumbers(Value factor) {
     if (def->getBlock() == factor.getDefiningOp()->getBlock())
       open.insert_range(def->getOperands());
   }
-  return hasBytes;
+  return hasCodes;
 }
 
 /// Whether a product has too few rows, or columns, to be one of matrices elsewhere, and matrix

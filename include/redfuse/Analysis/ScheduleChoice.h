@@ -18,7 +18,8 @@ inline constexpr llvm::StringLiteral kNoRegistersAttr = "redfuse.no_registers";
 /// their own: the same.
 inline constexpr llvm::StringLiteral kTakenApartAttr = "redfuse.taken_apart";
 
-/// Whether a factor is made of inputs of 16 bits and fewer, some of 8 bits: packed weights.
+/// Whether a factor is made of inputs of 16 bits and fewer, and of integers of 32 bits, some of
+/// which have codes (of 8 bits, or of 32 with several): packed weights.
 bool isOfPackedNumbers(mlir::Value factor);
 /// What multiplies each product of two numbers of 8 bits in a sum, as redfuse-factor-sums
 /// leaves the scales of blocks of it, for units of warpgroups; null if nothing does.

@@ -603,8 +603,20 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
     cost.registersOfSum = kRegistersOfCopiedSum;
     cost.sharedBytes = double(getBlockSharedBytes(chip));
   }
-  SmallVector<BlockShape> shapes(std::begin(kBlockShapes),
-                                 std::end(kBlockShapes));
+  SmallVector<BlockShape> shapes;
+  if (arePacked) {
+    cost.stageCycles = kPackedStageCycles;
+    cost.registersOfSum = kRegistersOfPackedSum;
+    llvm::append_range(shapes, kPackedShapes);
+  }
+  // What fills a tile of more filters takes the time of loading it.
+  bool areFewFilters =
+      areGathered && hasWindow(ops) && std::min(cost.rows, cost.columns) <= 16 &&
+      cost.tilesOf(kFewFilterShapes[0]) >= 2 * cost.units;
+  if (areFewFilters)
+    llvm::append_range(shapes, kFewFilterShapes);
+  else
+    llvm::append_range(shapes, kBlockShapes);
   if (isDouble && isCopied)
     llvm::append_range(shapes, kDoubleShapes);
   if ((areGathered && !hasWindow(ops)) || cost.sums <= cost.sumsOfSlab())
@@ -624,6 +636,10 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
     for (int64_t splits = 1; splits <= kMostSumSplits; splits *= 2) {
       // Each has some stages.
       if (splits > 1 && (slabs / double(splits * shape.slabs) < 4))
+        break;
+      if (arePacked && splits > 1 &&
+          cost.tilesOf(shape) * double(splits) >
+              kMostPackedBlocks * cost.units)
         break;
       double cycles = cost.cyclesOf(shape, double(splits));
       if (best && cycles >= least)

@@ -74,6 +74,16 @@ inline constexpr BlockShape kBlockShapes[] = {
 /// 717 in 128 x 64 with stages of two slabs (eager PyTorch 446).
 inline constexpr BlockShape kShortShapes[] = {{2, 2, 32, 32, 1},
                                               {1, 4, 16, 32, 1}};
+/// The same of windows that few filters read: 64 channels into 3 (3 x 3 taps, 16 x 224 x 224,
+/// bf16) took 225 us on an H200, in tiles of 32 x 32 465 (cuDNN 235).
+inline constexpr BlockShape kFewFilterShapes[] = {{1, 4, 16, 32, 1}};
+/// First of packed weights, with how many blocks of a multiprocessor sums are split for at
+/// most. 11008 x 4096 of 4 bits by 16 and by 64 rows took 25 and 48 us on an H200 so, by the
+/// best of kBlockShapes 28 and 61, and by what the cost of a stage of other operands had
+/// chosen 36 and 95.
+inline constexpr BlockShape kPackedShapes[] = {{1, 8, 16, 16, 4},
+                                               {1, 4, 64, 32, 2}};
+inline constexpr double kMostPackedBlocks = 4;
 /// More of what is copied of f32, of up to 32 filters: fewer products of zeros behind short
 /// sums. A transposed convolution of 15 into 24 channels, with 135 products a sum, took 1240 us
 /// on an H200, with two slabs a stage 1425 (eager PyTorch 1135).
@@ -123,6 +133,9 @@ inline constexpr double kSharedBytesOfCycle = 128, kIssuedOfCycle = 4;
 /// and what is left of that where another block computes in the meantime. Both from 4096
 /// cubed in f32 on an H100, within a tenth for six of seven shapes.
 inline constexpr double kStageCycles = 900, kShownOfStage = 0.65;
+/// The same of packed weights, which come from memory in every stage: from the times of
+/// splits on an H200 (kPackedShapes).
+inline constexpr double kPackedStageCycles = 4000;
 /// The same where f64 is copied, and read before it is multiplied: a barrier. Estimated.
 inline constexpr double kDoubleStageCycles = 150;
 /// What of the time of memory, or of the L2 cache, the products of f64 do not hide. Estimated.
@@ -160,6 +173,8 @@ inline constexpr double kRegistersOfUnit = 65536, kRegistersOfThread = 64,
 /// The same of a sum of products that are made of copies as they are: 136 registers of a
 /// thread with 64 sums.
 inline constexpr double kRegistersOfCopiedSum = 1.125;
+/// The same of packed weights: 168 registers of a thread with 64 sums.
+inline constexpr double kRegistersOfPackedSum = 1.625;
 /// What such blocks show of the time of memory where one has a multiprocessor to itself: of
 /// a pointwise convolution of 64 channels in TF32 with 17 shapes on an H200, 1 to 4 blocks
 /// of a multiprocessor.
