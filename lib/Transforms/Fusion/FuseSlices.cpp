@@ -60,9 +60,9 @@ static bool followsReduction(CascadeOp op, int64_t extent,
     return false;
   SmallVector<int64_t> extents = getStaticExtents(op);
   for (auto reduce : op.getBody().front().getOps<ReduceOp>())
-    if (isNeeded(op, reduce) &&
-        llvm::any_of(reduce.getOver(),
-                     [&](int64_t d) { return extents[d] == extent; }))
+    if (isNeeded(op, reduce) && llvm::any_of(reduce.getOver(), [&](int64_t d) {
+          return extents[d] == extent;
+        }))
       return true;
   return llvm::any_of(op.getInputs(), [&](Value input) {
     auto producer = input.getDefiningOp<CascadeOp>();

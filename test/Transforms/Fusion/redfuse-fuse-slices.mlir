@@ -64,3 +64,28 @@ func.func @returned(%x: tensor<16x9xf32>, %a: tensor<16x9xf32>, %b: tensor<16x8x
   } -> tensor<16x8xbf16>
   return %y, %h : tensor<16x9xf32>, tensor<16x8xbf16>
 }
+
+// Of a running sum the prefixes are read, and nobody needs the total: what multiplies all of them
+// but the first has nothing to share with it, and stays a sum over 8.
+// CHECK-LABEL: func.func @prefixes
+// CHECK: redfuse.scan add
+// CHECK: redfuse.reduce add %{{.+}} over [2] into [0, 1]
+// CHECK-NOT: arith.select
+// CHECK: return
+#shifted = affine_map<(i, e, j) -> (i, j + 1)>
+func.func @prefixes(%x: tensor<16x9xf32>, %v: tensor<8x4xf32>, %a: tensor<16x9xf32>, %n: tensor<16xf32>, %c: tensor<16x4xf32>)
+    -> tensor<16x4xf32> {
+  %s:2 = redfuse.cascade {indexing_maps = [#all, #all, #row]} ins(%x : tensor<16x9xf32>) outs(%a, %n : tensor<16x9xf32>, tensor<16xf32>) {
+  ^bb0(%t: f32):
+    %prefix = redfuse.scan add %t along 1 : f32
+    %total = redfuse.reduce add %t over [1] into [0] : f32
+    redfuse.yield %prefix, %total : f32, f32
+  } -> tensor<16x9xf32>, tensor<16xf32>
+  %r = redfuse.cascade {indexing_maps = [#shifted, #v, #o]} ins(%s#0, %v : tensor<16x9xf32>, tensor<8x4xf32>) outs(%c : tensor<16x4xf32>) {
+  ^bb0(%w: f32, %t: f32):
+    %wt = arith.mulf %w, %t : f32
+    %sum = redfuse.reduce add %wt over [2] into [0, 1] : f32
+    redfuse.yield %sum : f32
+  } -> tensor<16x4xf32>
+  return %r : tensor<16x4xf32>
+}
