@@ -285,3 +285,12 @@ def test_windows_that_are_larger_than_their_input() -> None:
         x = torch.randn(2, 3, 5, 4)
         exe = redfuse.compile(pool, target="cpu", inputs=[x], options={"cache": False})
         torch.testing.assert_close(exe(x), pool(x))
+
+
+def test_a_weight_without_data_is_an_argument_or_an_error() -> None:
+    with torch.device("meta"):
+        module = torch.nn.Linear(8, 4)
+    x = torch.empty(2, 8, device="meta")
+    with pytest.raises(redfuse.errors.ArgumentError, match=r"shape \(4, 8\) .* meta device"):
+        redfuse.compile(module, inputs=[x])
+    assert redfuse.compile(module, inputs=[x], options={"parameters": "arguments"})

@@ -17,7 +17,7 @@ from mlir import ir
 from mlir.dialects import arith, func, tensor
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
-from ...errors import UnsupportedError
+from ...errors import ArgumentError, UnsupportedError
 from ..precision import HIGHEST, Precision
 from . import (
     associative,
@@ -191,6 +191,12 @@ class GraphImporter:
             return self._constant(held)
 
     def _constant(self, held: Any) -> Tensor:
+        if held.is_meta:
+            raise ArgumentError(
+                f"a parameter or buffer of shape {tuple(held.shape)} is on the meta device, where "
+                "it has no data: load it before, or compile with "
+                'options={"parameters": "arguments"}'
+            )
         held = held.detach().cpu().contiguous()
         shape, dtype = tuple(held.shape), held.dtype
         kind = self.builder.type_of(shape, dtype)
