@@ -70,3 +70,46 @@ def test_words() -> None:
     assert contraction_text(plan) == (
         "by 2 x 1 warps of 4 x 2 matrix instructions each, 3 blocks share a sum"
     )
+
+
+CHOICE = """
+func.func @main(%x: tensor<8x512xbf16>, %w: tensor<2048x512xbf16>) -> tensor<8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %least = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<8x2048xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x2048xf32>) -> tensor<8x2048xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>,
+      affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<8x512xbf16>, tensor<2048x512xbf16>) outs(%f : tensor<8x2048xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %o: f32):
+    %u = arith.extf %a : bf16 to f32
+    %v = arith.extf %b : bf16 to f32
+    %p = arith.mulf %u, %v : f32
+    %t = arith.addf %o, %p : f32
+    linalg.yield %t : f32
+  } -> tensor<8x2048xf32>
+  %n = tensor.empty() : tensor<8xf32>
+  %i = linalg.fill ins(%least : f32) outs(%n : tensor<8xf32>) -> tensor<8xf32>
+  %m = linalg.reduce ins(%s : tensor<8x2048xf32>) outs(%i : tensor<8xf32>) dimensions = [1]
+      (%a: f32, %b: f32) {
+    %t = arith.maximumf %a, %b : f32
+    linalg.yield %t : f32
+  }
+  return %m : tensor<8xf32>
+}
+"""
+
+
+def test_merges_are_those_of_the_target() -> None:
+    """A GPU's one kernel, with a schedule that was asked for, where a CPU has two."""
+    assert len(redfuse.compile(CHOICE, options={"cache": False}).explain(json=True)["kernels"]) == 2
+    exe = redfuse.compile(CHOICE, target="cuda:sm_90a", options={"cache": False})
+    (kernel,) = exe.explain(json=True)["kernels"]
+    assert "merge" in kernel["cascades"][0]
+    schedule = "#redfuse.schedule<stream, grid = [0], tiles = [8, 64, 0], stream = [1]>"
+    asked = redfuse.compile(
+        CHOICE, target="cuda:sm_90a", options={"cache": False, "schedules": (schedule,)}
+    )
+    (kernel,) = asked.explain(json=True)["kernels"]
+    assert kernel["cascades"][0]["merge"]["streamed"]
