@@ -91,9 +91,9 @@ static bool isOfLongWindows(CascadeOp cascade, const ScheduleShape &shape,
   SmallBitVector over = toDimSet(reduce.getOver(), shape.sets.getNumDims());
   bool hasWindow = llvm::any_of(maps, [&](AffineMap map) {
     return llvm::any_of(map.getResults(), [&](AffineExpr e) {
-      return !isa<AffineDimExpr>(e) && llvm::any_of(over.set_bits(), [&](unsigned d) {
-        return e.isFunctionOfDim(d);
-      });
+      return !isa<AffineDimExpr>(e) &&
+             llvm::any_of(over.set_bits(),
+                          [&](unsigned d) { return e.isFunctionOfDim(d); });
     });
   });
   return hasWindow && findTaps(maps, over, [&](unsigned d) {
@@ -210,9 +210,9 @@ FailureOr<ScheduleShape> redfuse::analyseShape(CascadeOp cascade, bool isGpu) {
       shape.ranks = std::max(shape.ranks, product(shape, ranks));
     }
     bool isFew = isGpu && isOfLongWindows(cascade, shape, reduce);
-    if (isMatrixProduct(reduce, shape.sets,
-                        [&](unsigned d) { return shape.extents[d]; },
-                        isFew ? kFewRowsOfWindows - 1 : kVectorExtent))
+    if (isMatrixProduct(
+            reduce, shape.sets, [&](unsigned d) { return shape.extents[d]; },
+            isFew ? kFewRowsOfWindows - 1 : kVectorExtent))
       products.push_back(reduce);
   }
   shape.hasContraction =

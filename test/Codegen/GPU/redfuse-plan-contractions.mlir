@@ -182,3 +182,59 @@ redfuse.kernel @pointwise_0 attributes {num_inputs = 2 : i64,
   } -> tensor<16x128x1048576xf32>
   redfuse.yield %r : tensor<16x128x1048576xf32>
 }
+
+// -----
+
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (j, k)>
+#o = affine_map<(i, j, k) -> (i, j)>
+
+// Few rows by packed weights: long stages of few columns for each warp, and splits.
+// CHECK-LABEL: func.func @packed
+// CHECK: redfuse.launch @packed_0 {{.*}} {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [1, 8], instructions = [1, 2], slabs = 4, stages = 2, splits = 4>}
+func.func @packed(%a: memref<8x4096xbf16>, %b: memref<11008x4096xi8>, %out: memref<8x11008xf32>) {
+  redfuse.launch @packed_0 ins(%a, %b : memref<8x4096xbf16>, memref<11008x4096xi8>) outs(%out : memref<8x11008xf32>)
+  return
+}
+redfuse.kernel @packed_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1], tiles = [8, 32, 0]>} {
+^bb0(%a: tensor<8x4096xbf16>, %b: tensor<11008x4096xi8>, %init: tensor<8x11008xf32>):
+  %r = redfuse.cascade {indexing_maps = [#a, #b, #o]} ins(%a, %b : tensor<8x4096xbf16>, tensor<11008x4096xi8>) outs(%init : tensor<8x11008xf32>) {
+  ^bb0(%x: bf16, %y: i8):
+    %u = arith.extf %x : bf16 to f32
+    %v = arith.sitofp %y : i8 to bf16
+    %w = arith.extf %v : bf16 to f32
+    %p = arith.mulf %u, %w : f32
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<8x11008xf32>
+  redfuse.yield %r : tensor<8x11008xf32>
+}
+
+// -----
+
+#x = affine_map<(n, o, h, w, c, r, s) -> (n, c, h + r, w + s)>
+#w = affine_map<(n, o, h, w, c, r, s) -> (o, c, r, s)>
+#o = affine_map<(n, o, h, w, c, r, s) -> (n, o, h, w)>
+
+// Three filters of 64 channels, which no thread holds: a tile of 16 of them.
+// CHECK-LABEL: func.func @three_filters
+// CHECK: redfuse.launch @three_filters_0 {{.*}} {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [1, 4], instructions = [1, 4], slabs = 1, stages = 2, splits = 1>}
+func.func @three_filters(%x: memref<16x64x226x226xbf16>, %w: memref<3x64x3x3xbf16>, %out: memref<16x3x224x224xbf16>) {
+  redfuse.launch @three_filters_0 ins(%x, %w : memref<16x64x226x226xbf16>, memref<3x64x3x3xbf16>) outs(%out : memref<16x3x224x224xbf16>)
+  return
+}
+redfuse.kernel @three_filters_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1, 2, 3], tiles = [1, 1, 64, 64, 0, 0, 0]>} {
+^bb0(%x: tensor<16x64x226x226xbf16>, %w: tensor<3x64x3x3xbf16>, %init: tensor<16x3x224x224xbf16>):
+  %r = redfuse.cascade {indexing_maps = [#x, #w, #o]} ins(%x, %w : tensor<16x64x226x226xbf16>, tensor<3x64x3x3xbf16>) outs(%init : tensor<16x3x224x224xbf16>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %aw = arith.extf %a : bf16 to f32
+    %bw = arith.extf %b : bf16 to f32
+    %p = arith.mulf %aw, %bw : f32
+    %s = redfuse.reduce add %p over [4, 5, 6] into [0, 1, 2, 3] : f32
+    %u = arith.truncf %s : f32 to bf16
+    redfuse.yield %u : bf16
+  } -> tensor<16x3x224x224xbf16>
+  redfuse.yield %r : tensor<16x3x224x224xbf16>
+}

@@ -55,7 +55,8 @@ HALVES = """%fifteen = arith.constant 15 : i8
     %half = arith.select %isLow, %low, %high : i8
     """
 CODES = {
-    "four bits": HALVES + """%u = arith.uitofp %half : i8 to f32
+    "four bits": HALVES
+    + """%u = arith.uitofp %half : i8 to f32
     %eight = arith.constant 8.0 : f32
     %f = arith.subf %u, %eight : f32""",
     "four bits without a sign": HALVES + "%f = arith.uitofp %half : i8 to f32",

@@ -477,10 +477,9 @@ static bool areLongWindows(const FoundContraction &found) {
   SmallBitVector sums(maps.front().getNumDims());
   for (unsigned d : found.form().sums)
     sums.set(d);
-  return hasWindow(op) &&
-         findTaps(maps, sums, [&](unsigned d) {
-           return getAssumedExtent(extents[d]);
-         }).none();
+  return hasWindow(op) && findTaps(maps, sums, [&](unsigned d) {
+                            return getAssumedExtent(extents[d]);
+                          }).none();
 }
 
 std::optional<ContractionPlanAttr>
@@ -610,9 +609,9 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
     llvm::append_range(shapes, kPackedShapes);
   }
   // What fills a tile of more filters takes the time of loading it.
-  bool areFewFilters =
-      areGathered && hasWindow(ops) && std::min(cost.rows, cost.columns) <= 16 &&
-      cost.tilesOf(kFewFilterShapes[0]) >= 2 * cost.units;
+  bool areFewFilters = areGathered && hasWindow(ops) &&
+                       std::min(cost.rows, cost.columns) <= 16 &&
+                       cost.tilesOf(kFewFilterShapes[0]) >= 2 * cost.units;
   if (areFewFilters)
     llvm::append_range(shapes, kFewFilterShapes);
   else
@@ -638,8 +637,7 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
       if (splits > 1 && (slabs / double(splits * shape.slabs) < 4))
         break;
       if (arePacked && splits > 1 &&
-          cost.tilesOf(shape) * double(splits) >
-              kMostPackedBlocks * cost.units)
+          cost.tilesOf(shape) * double(splits) > kMostPackedBlocks * cost.units)
         break;
       double cycles = cost.cyclesOf(shape, double(splits));
       if (best && cycles >= least)

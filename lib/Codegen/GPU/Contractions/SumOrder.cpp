@@ -85,8 +85,8 @@ void SumOrder::choose(const OperandSide &left, const OperandSide &right) {
   for (const OperandSide *side : {&left, &right})
     for (Value v : side->loaded) {
       std::optional<unsigned> d = emitter.getProgram().getContiguous(v);
-      isByTaps |= !isPacked && d && *d != inner &&
-                  llvm::is_contained(form.sums, *d);
+      isByTaps |=
+          !isPacked && d && *d != inner && llvm::is_contained(form.sums, *d);
     }
   int64_t bytes = tiling.elementBytes() * others * kRowsOfTaps;
   while (isByTaps && chunk > vectorSums && chunk * bytes > kTapsBytes)

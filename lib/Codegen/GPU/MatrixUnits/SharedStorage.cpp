@@ -68,7 +68,8 @@ void SharedStorage::clearAbsentRows() {
             Value place = ptx.add(ptx.mul(split(ofStage), layout.stageBytes),
                                   load.right.bytes() +
                                       load.left->rowsOfBox() * kSumBytes);
-            place = ptx.add(place, ptx.mul(split(ofPanel), type.getPanelBytes()));
+            place =
+                ptx.add(place, ptx.mul(split(ofPanel), type.getPanelBytes()));
             place = ptx.add(place, ptx.mul(at, kChunk));
             tile::StoreOp::create(b, loc, ptx.add(tiles, place), /*offset=*/0,
                                   ValueRange{zero, zero, zero, zero});

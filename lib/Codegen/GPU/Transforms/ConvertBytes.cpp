@@ -125,7 +125,7 @@ static std::optional<WholeRange> findWhole(Value v) {
   if (!a || !c)
     return std::nullopt;
   WholeRange made = isSum ? WholeRange{a->least + c->least, a->most + c->most}
-                     : WholeRange{a->least - c->most, a->most - c->least};
+                          : WholeRange{a->least - c->most, a->most - c->least};
   Type element = getElementTypeOrSelf(v.getType());
   int64_t end = element.isBF16()  ? 256
                 : element.isF16() ? 2048
@@ -250,7 +250,8 @@ static uint32_t repeatByte(int64_t byte) {
 
 namespace {
 /// Bytes that are masked, joined, shifted and chosen all at once.
-template <typename OpTy> struct BytesByWords : OpRewritePattern<OpTy> {
+template <typename OpTy>
+struct BytesByWords : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
@@ -291,7 +292,8 @@ template <typename OpTy> struct BytesByWords : OpRewritePattern<OpTy> {
 };
 
 /// Bytes as floats.
-template <typename OpTy> struct BytesAsFloats : OpRewritePattern<OpTy> {
+template <typename OpTy>
+struct BytesAsFloats : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
@@ -307,8 +309,7 @@ template <typename OpTy> struct BytesAsFloats : OpRewritePattern<OpTy> {
     if (!element.isF16() && !(element.isBF16() && (isSmall || isSigned)))
       return failure();
     Location loc = op.getLoc();
-    Value bytes =
-        vector::BitCastOp::create(rewriter, loc, words, op.getIn());
+    Value bytes = vector::BitCastOp::create(rewriter, loc, words, op.getIn());
     // In f16 what has a sign is a number without one, and 128 less.
     bool isFlipped = element.isF16() && isSigned && !isSmall;
     if (isFlipped)
@@ -330,9 +331,9 @@ template <typename OpTy> struct BytesAsFloats : OpRewritePattern<OpTy> {
                                       rewriter.getI32IntegerAttr(selected)),
             NVVM::PermuteMode::DEFAULT));
     }
-    auto ofPairs = VectorType::get({int64_t(pairs.size())}, words.getElementType());
-    Value all =
-        vector::FromElementsOp::create(rewriter, loc, ofPairs, pairs);
+    auto ofPairs =
+        VectorType::get({int64_t(pairs.size())}, words.getElementType());
+    Value all = vector::FromElementsOp::create(rewriter, loc, ofPairs, pairs);
     auto asFloats = [&](Value v) -> Value {
       return vector::BitCastOp::create(rewriter, loc, op.getType(), v);
     };
