@@ -620,7 +620,8 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
     llvm::append_range(shapes, kDoubleShapes);
   if ((areGathered && !hasWindow(ops)) || cost.sums <= cost.sumsOfSlab())
     llvm::append_range(shapes, kShortShapes);
-  if (isCopied && !isDouble && std::min(cost.rows, cost.columns) <= 32)
+  if (double filters = std::min(cost.rows, cost.columns);
+      isCopied && !isDouble && filters > kLeastSide && filters <= 32)
     llvm::append_range(shapes, kCopiedShapes);
   for (const BlockShape &shape : shapes) {
     if (isCopied && (shape.warpRows * shape.rows % multiple != 0 ||
