@@ -74,6 +74,12 @@ def test_arithmetic_of_halves(op: str, kind: str) -> None:
     np.testing.assert_array_equal(got.view(half).astype(np.float32), want.astype(np.float32))
 
 
+@pytest.mark.parametrize(("kind", "one"), [("bf16x2", 0x3F803F80), ("f16x2", 0x3C003C00)])
+def test_fused_sums_of_halves(kind: str, one: int) -> None:
+    got = run_on_elements(f"fma.rn.{kind} %c, %a, {one}, %b;", I, J)
+    np.testing.assert_array_equal(got, run_on_elements(f"add.rn.{kind} %c, %a, %b;", I, J))
+
+
 def test_products_in_parts() -> None:
     body = "mad.lo.cc.u32 %d, %a, %b, %a;\n madc.hi.u32 %c, %a, %b, 0;"
     a, b = (x.view(np.uint32).astype(object) for x in (I, J))

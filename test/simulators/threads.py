@@ -286,7 +286,7 @@ def compute(t: Threads, i: Instruction, mask: np.ndarray) -> None:
         bits = t.read(sources[0], "b32")
         signs = np.uint32(0x80008000)
         return t.write(i.operands[0], bits ^ signs if i.op == "neg" else bits & ~signs, mask, "b32")
-    if i.op in ("add", "sub", "mul") and i.kind in ("bf16x2", "f16x2"):
+    if i.op in ("add", "sub", "mul", "fma") and i.kind in ("bf16x2", "f16x2"):
         return compute_halves(t, i, mask)
     if i.op in ("shl", "shr"):
         values = [t.read(sources[0], i.kind), t.read(sources[1], "u32")]
@@ -301,7 +301,8 @@ def compute(t: Threads, i: Instruction, mask: np.ndarray) -> None:
 
 
 def compute_halves(t: Threads, i: Instruction, mask: np.ndarray) -> None:
-    """Of two pairs of 16-bit floats. f32 has digits enough for rounding twice to be rounding once."""
+    """Of pairs of 16-bit floats. f32 has digits enough for rounding twice to be rounding once; of a
+    fused sum it has not always, but in those that stand for a sum or a product."""
     sources = [t.read(name, "b32") for name in i.operands[1:]]
     made = np.zeros(t.count, np.uint32)
     for shift in (np.uint32(0), np.uint32(16)):
