@@ -3,8 +3,6 @@
 #include "ContractionBlock.h"
 #include "ContractionBoxes.h"
 
-#include "redfuse/Analysis/ScheduleChoice.h"
-
 using namespace mlir;
 using namespace redfuse;
 
@@ -38,6 +36,21 @@ private:
 InFlightDiagnostic ContractionGenerator::refuse(const Twine &why) {
   return launch.emitOpError("cannot run as '")
          << kContractionAttr << "' says: " << why;
+}
+
+/// Whether a factor is made of integers of 32 bits.
+static bool isOfWords(Value factor) {
+  SetVector<Value> open;
+  open.insert(factor);
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (Operation *def = open[i].getDefiningOp()) {
+      if (def->getBlock() == factor.getParentBlock())
+        open.insert_range(def->getOperands());
+    } else if (open[i].getType().isInteger(32)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// How operands come to shared memory.
@@ -147,14 +160,14 @@ ContractionGenerator::makeFunction(gpu::GPUModuleOp device, StringRef name,
     func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(int32_t(countResident(
                                        tiling.threads(), tiling.warpColumns(),
                                        tiling.sharedBytes()))));
-  // Of packed weights a third block is worth more than a few registers: with 64 rows and
-  // words of codes it took 51 us on an H200 instead of 65.
+  // Of words of codes a third block is worth more than a few registers: with 64 rows they
+  // took 51 us on an H200 instead of 65.
   int64_t sums = tiling.tileRows() * tiling.tileColumns() / tiling.threads();
-  if (isOfPackedNumbers(tiling.form.left) ||
-      isOfPackedNumbers(tiling.form.right))
-    if (3 * tiling.threads() * (64 + kRegistersOfPackedSum * sums) <=
-        kRegistersOfUnit)
-      func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(3));
+  double registers =
+      double(tiling.threads()) * (64 + kRegistersOfPackedSum * double(sums));
+  if ((isOfWords(tiling.form.left) || isOfWords(tiling.form.right)) &&
+      3 * registers <= kRegistersOfUnit)
+    func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(3));
   b.setInsertionPointToStart(&func.getBody().front());
   return func;
 }

@@ -318,7 +318,7 @@ def RelaxAtomics : Pass<"redfuse-relax-atomics"> {
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
 }
 
-def ConvertBytes : Pass<"redfuse-convert-bytes", "mlir::gpu::GPUFuncOp"> {
+def ConvertBytes : Pass<"redfuse-convert-bytes"> {
   let summary = "Make floats of vectors of bytes by words";
   let description = [{
     For NVIDIA GPUs, where weights of 4 or 8 bits become 16-bit floats: a vector of bytes is
@@ -345,16 +345,16 @@ def ConvertBytes : Pass<"redfuse-convert-bytes", "mlir::gpu::GPUFuncOp"> {
     }
     ```
 
-    becomes, but for the places of constants,
+    becomes
 
     ```mlir
     gpu.module @m {
       gpu.func @k(%x: vector<4xi8>, %s: vector<4xbf16>) -> vector<4xbf16> {
-        %mask = arith.constant dense<252645135> : vector<1xi32>
-        %upper = arith.constant 1128481603 : i32
-        %low = arith.constant 16704 : i32
-        %high = arith.constant 17218 : i32
         %above = arith.constant dense<136.0> : vector<4xbf16>
+        %high = arith.constant 17218 : i32
+        %low = arith.constant 16704 : i32
+        %upper = arith.constant 1128481603 : i32
+        %mask = arith.constant dense<252645135> : vector<1xi32>
         %0 = vector.bitcast %x : vector<4xi8> to vector<1xi32>
         %1 = arith.andi %0, %mask : vector<1xi32>
         %2 = vector.extract %1[0] : i32 from vector<1xi32>
