@@ -3,6 +3,8 @@
 #include "ContractionBlock.h"
 #include "ContractionBoxes.h"
 
+#include "redfuse/Analysis/ScheduleChoice.h"
+
 using namespace mlir;
 using namespace redfuse;
 
@@ -160,13 +162,16 @@ ContractionGenerator::makeFunction(gpu::GPUModuleOp device, StringRef name,
     func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(int32_t(countResident(
                                        tiling.threads(), tiling.warpColumns(),
                                        tiling.sharedBytes()))));
-  // Of words of codes a third block is worth more than a few registers: with 64 rows they
-  // took 51 us on an H200 instead of 65.
+  // Of packed weights a third block is worth more than a few registers: with 64 rows bytes
+  // with scales of groups took 46 us on an H200 instead of 66, words of codes 51 instead of
+  // 65. Blocks of more threads have room for as many, but for words.
   int64_t sums = tiling.tileRows() * tiling.tileColumns() / tiling.threads();
   double registers =
       double(tiling.threads()) * (64 + kRegistersOfPackedSum * double(sums));
-  if ((isOfWords(tiling.form.left) || isOfWords(tiling.form.right)) &&
-      3 * registers <= kRegistersOfUnit)
+  Value factors[2] = {tiling.form.left, tiling.form.right};
+  if (3 * registers <= kRegistersOfUnit &&
+      llvm::any_of(factors, tiling.threads() <= 128 ? isOfPackedNumbers
+                                                    : isOfWords))
     func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(3));
   b.setInsertionPointToStart(&func.getBody().front());
   return func;
