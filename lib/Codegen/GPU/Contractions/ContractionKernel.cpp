@@ -170,8 +170,8 @@ ContractionGenerator::makeFunction(gpu::GPUModuleOp device, StringRef name,
       double(tiling.threads()) * (64 + kRegistersOfPackedSum * double(sums));
   Value factors[2] = {tiling.form.left, tiling.form.right};
   if (3 * registers <= kRegistersOfUnit &&
-      llvm::any_of(factors, tiling.threads() <= 128 ? isOfPackedNumbers
-                                                    : isOfWords))
+      llvm::any_of(factors,
+                   tiling.threads() <= 128 ? isOfPackedNumbers : isOfWords))
     func->setAttr("nvvm.minctasm", b.getI32IntegerAttr(3));
   b.setInsertionPointToStart(&func.getBody().front());
   return func;
