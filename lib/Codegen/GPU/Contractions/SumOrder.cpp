@@ -64,15 +64,24 @@ void SumOrder::choose(const OperandSide &left, const OperandSide &right) {
   }
   // Codes in bytes have no taps: they are read as they lie in memory, but for a byte that
   // has several, which is read for all of them in one stage.
+  bool isWindow = false;
   for (const OperandSide *side : {&left, &right})
-    for (Value v : side->loaded)
+    for (Value v : side->loaded) {
       isPacked |= getElementTypeOrSelf(v.getType()).isInteger(8);
+      AffineMap map = emitter.getOp().getMapOfBodyArgument(
+          cast<BlockArgument>(v).getArgNumber());
+      isWindow |= llvm::any_of(map.getResults(), [](AffineExpr e) {
+        return isa<AffineBinaryOpExpr>(e);
+      });
+    }
+  isPacked &= !isWindow;
   unsigned last = axes.back().dim;
   for (const OperandSide *side : {&left, &right})
     for (Value v : side->loaded)
       if (int64_t codes = extentOf(last).value_or(0);
-          getElementTypeOrSelf(v.getType()).isInteger(8) && last != inner &&
-          codes > 1 && !emitter.getProgram().getDimSets()[v].test(last) &&
+          isPacked && getElementTypeOrSelf(v.getType()).isInteger(8) &&
+          last != inner && codes > 1 &&
+          !emitter.getProgram().getDimSets()[v].test(last) &&
           chunk * codes > stageSums && stageSums % codes == 0)
         chunk = std::max(vectorSums, stageSums / codes);
   // Filters whose taps are neighbours in memory are read tap after tap: the L1 cache is

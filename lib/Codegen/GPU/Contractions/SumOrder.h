@@ -11,7 +11,8 @@ class SumOrder : NestEmitter {
 public:
   /// A dim that is part of no window (channels) is the innermost, a chunk of a stage at
   /// a time, then the others (taps), then chunks: so the elements of an access have the
-  /// same place in the window, and the taps of a chunk find it in the L1 cache.
+  /// same place in the window, and the taps of a chunk find it in the L1 cache. Of operands
+  /// made of bytes chunks come where their dim is: in the order of memory.
   SumOrder(ContractionEmitter &emitter, const ContractionTiling &tiling,
            Axes axes, const OperandSide &left, const OperandSide &right);
 
