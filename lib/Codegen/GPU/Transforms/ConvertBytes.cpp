@@ -350,8 +350,10 @@ struct BytesAsFloats : OpRewritePattern<OpTy> {
     int64_t more = element.isF16() ? (isFlipped ? 1024 + 128 : 1024) : 128;
     // What is subtracted behind it is subtracted at once: all are whole numbers.
     Operation *replaced = op;
-    if (auto sub = dyn_cast<arith::SubFOp>(*op->getUsers().begin());
-        sub && op->hasOneUse() && sub.getLhs() == op.getResult())
+    arith::SubFOp sub;
+    if (op->hasOneUse())
+      sub = dyn_cast<arith::SubFOp>(*op->user_begin());
+    if (sub && sub.getLhs() == op.getResult())
       if (std::optional<int64_t> offset = getWhole(sub.getRhs());
           offset && *offset >= 0 && *offset <= 64) {
         more += *offset;
