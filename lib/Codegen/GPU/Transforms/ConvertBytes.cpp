@@ -56,7 +56,9 @@ static std::optional<int64_t> getWhole(Value v) {
   if (matchPattern(v, m_ConstantInt(&number)) && number.getBitWidth() <= 32)
     return number.getZExtValue();
   APFloat real(0.0f);
-  if (!matchPattern(v, m_ConstantFloat(&real)) || !real.isInteger())
+  // Of whole numbers there is one zero.
+  if (!matchPattern(v, m_ConstantFloat(&real)) || !real.isInteger() ||
+      real.isNegZero())
     return std::nullopt;
   bool isExact = false;
   real.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &isExact);

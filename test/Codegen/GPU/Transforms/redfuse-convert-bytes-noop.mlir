@@ -30,4 +30,13 @@ gpu.module @redfuse_gpu {
     %5 = arith.truncf %4 : f32 to bf16
     gpu.return %5 : bf16
   }
+
+  // The sign of a zero is the result's.
+  gpu.func @negative_zero(%x: bf16) -> bf16 {
+    %0 = arith.constant -0.0 : f32
+    %1 = arith.extf %x : bf16 to f32
+    %2 = arith.mulf %1, %0 : f32
+    %3 = arith.truncf %2 : f32 to bf16
+    gpu.return %3 : bf16
+  }
 }
