@@ -140,6 +140,7 @@ static bool isProductOfFewRows(CascadeOp cascade, const ScheduleShape &shape) {
   for (int64_t d : reduce.getOver())
     products *= double(extents[d]);
   unsigned integers = 0, floats = 0;
+  bool isPacked = false;
   for (Value factor : mul->getOperands()) {
     Operation *widen = factor.getDefiningOp();
     if (!isa_and_nonnull<arith::ExtFOp, arith::SIToFPOp, arith::UIToFPOp,
@@ -149,6 +150,7 @@ static bool isProductOfFewRows(CascadeOp cascade, const ScheduleShape &shape) {
     if (!argument) {
       if (!isOfPackedNumbers(widen->getOperand(0)))
         return false;
+      isPacked = true;
       continue;
     }
     int64_t bits = argument.getType().getIntOrFloatBitWidth();
@@ -172,6 +174,9 @@ static bool isProductOfFewRows(CascadeOp cascade, const ScheduleShape &shape) {
         : floats == 2 ? isRoundedBehind(reduce)
                       : false))
     return false;
+  // One row by packed weights is as many.
+  if ((isPacked || integers == 1) && !reduce.getInto().empty())
+    return true;
   return isMatrixProduct(reduce, shape.sets, [&](unsigned d) {
     return extents[d] > 1 ? std::max(double(extents[d]), kVectorExtent + 1)
                           : 1.0;

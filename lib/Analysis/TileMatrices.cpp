@@ -2,6 +2,7 @@
 #include "redfuse/Analysis/TileProgram.h"
 
 #include "redfuse/Algebra/Derivation.h"
+#include "redfuse/Analysis/ScheduleChoice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -12,6 +13,9 @@
 
 using namespace mlir;
 using namespace redfuse;
+
+/// So many rows or fewer are few beside packed weights.
+static constexpr double kFewOthers = 64;
 
 using Elements = SmallVector<MatrixElement, 4>;
 
@@ -258,7 +262,11 @@ std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
   left.reset(both);
   right &= into;
   right.reset(both);
-  if (capacityOf(left) <= 1 || capacityOf(right) <= 1)
+  // A vector by packed weights is a row of matrices: unpacking takes longer than reading.
+  bool arePacked = options.chip && options.isStaged &&
+                   ((isOfPackedNumbers(lhs) && capacityOf(left) > 1) ||
+                    (isOfPackedNumbers(rhs) && capacityOf(right) > 1));
+  if (!arePacked && (capacityOf(left) <= 1 || capacityOf(right) <= 1))
     return std::nullopt; // a vector
   if (!options.chip)
     return makePlainForm(reduce, lhs, rhs, left, right);
@@ -280,6 +288,13 @@ std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
   std::optional<MatrixForm> best;
   double least = 0;
   bool isFirst = options.isStaged && left.test(findResultDim(reduce));
+  // Packed numbers are rows beside few others: of those the instruction has 16, and fewer
+  // columns.
+  for (auto [packed, other, others, isSwapped] :
+       {std::tuple(lhs, rhs, &right, false), {rhs, lhs, &left, true}})
+    if (options.isStaged && isOfPackedNumbers(packed) &&
+        !isOfPackedNumbers(other) && capacityOf(*others) <= kFewOthers)
+      isFirst = isSwapped;
   for (bool isSwapped : {isFirst, !isFirst}) {
     if (best && options.isStaged)
       break;
@@ -332,9 +347,10 @@ std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
   order(best->columns, best->right);
   if (options.isStaged) {
     unsigned last = findResultDim(reduce);
-    llvm::stable_sort(best->columns, [&](unsigned x, unsigned y) {
-      return (x == last) < (y == last);
-    });
+    for (SmallVector<unsigned> *side : {&best->rows, &best->columns})
+      llvm::stable_sort(*side, [&](unsigned x, unsigned y) {
+        return (x == last) < (y == last);
+      });
   }
   return best;
 }

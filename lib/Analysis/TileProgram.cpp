@@ -403,7 +403,7 @@ void TileProgram::findStagedContractions() {
     }
     Contraction c;
     c.root = root.get();
-    c.n = form->columns.back();
+    c.n = (form->columns.empty() ? form->rows : form->columns).back();
     c.matrix = std::move(form);
     contractions[root.get()] = std::move(c);
   }

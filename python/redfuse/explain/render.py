@@ -137,9 +137,11 @@ def plan_text(plan: Mapping[str, Any]) -> str:
 
 def contraction_text(plan: Mapping[str, Any]) -> str:
     """How the warps of a block share a tile of a sum of products, in a line."""
-    rows, columns = plan["warps"]
+    rows, columns, *slices = plan["warps"]
     along, across = plan["instructions"]
     text = f"by {rows} x {columns} warps of {along} x {across} matrix instructions each"
+    if slices:
+        text += f", {slices[0]} times, which share a sum"
     if plan["splits"] > 1:
         text += f", {plan['splits']} blocks share a sum"
     return text

@@ -59,6 +59,11 @@ redfuse.kernel @word_0 attributes {num_inputs = 1 : i64} {
 
 // -----
 
+// expected-error @below {{the sum of a tile is shared by warps of 'mma_sync' or by blocks, and each warp adds two slabs of a stage or more}}
+#plan = #redfuse.contraction_plan<mma_sync, warps = [2, 1, 4], instructions = [1, 8], slabs = 4, stages = 2, splits = 1>
+
+// -----
+
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>
 #o = affine_map<(i, j, k) -> (i, j)>
@@ -73,6 +78,9 @@ func.func @older(%a: memref<64x80xf32>, %b: memref<80x44xf32>, %out: memref<64x4
   // expected-error @below {{cannot run as 'redfuse.contraction' says: a warp's tile is at most 64 x 32, or 32 x 64}}
   redfuse.launch @older_0 ins(%a, %b : memref<64x80xf32>, memref<80x44xf32>) outs(%out : memref<64x44xf32>)
       {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [1, 1], instructions = [4, 8], slabs = 2, stages = 2, splits = 1>}
+  // expected-error @below {{cannot run as 'redfuse.contraction' says: warps share the sum of a tile where they compute an operand that they alone read}}
+  redfuse.launch @older_0 ins(%a, %b : memref<64x80xf32>, memref<80x44xf32>) outs(%out : memref<64x44xf32>)
+      {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [1, 1, 2], instructions = [2, 4], slabs = 4, stages = 2, splits = 1>}
   return
 }
 redfuse.kernel @older_0 attributes {num_inputs = 2 : i64} {

@@ -189,9 +189,9 @@ redfuse.kernel @pointwise_0 attributes {num_inputs = 2 : i64,
 #b = affine_map<(i, j, k) -> (j, k)>
 #o = affine_map<(i, j, k) -> (i, j)>
 
-// Few rows by packed weights: long stages of few columns for each warp, and splits.
+// Few rows by packed weights: these are the instruction's rows, and warps share their sums.
 // CHECK-LABEL: func.func @packed
-// CHECK: redfuse.launch @packed_0 {{.*}} {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [1, 8], instructions = [1, 2], slabs = 4, stages = 2, splits = 4>}
+// CHECK: redfuse.launch @packed_0 {{.*}} {redfuse.contraction = #redfuse.contraction_plan<mma_sync, warps = [1, 1, 4], instructions = [2, 1], slabs = 16, stages = 2, splits = 1>}
 func.func @packed(%a: memref<8x4096xbf16>, %b: memref<11008x4096xi8>, %out: memref<8x11008xf32>) {
   redfuse.launch @packed_0 ins(%a, %b : memref<8x4096xbf16>, memref<11008x4096xi8>) outs(%out : memref<8x11008xf32>)
   return

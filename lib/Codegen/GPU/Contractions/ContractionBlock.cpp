@@ -57,6 +57,11 @@ void ContractionBlock::placeWarp(ContractionTile &tile) {
   // The four warps of a warpgroup are neighbours along rows.
   bool isByWarpgroups = tiling.isByWarpgroups();
   Value number = isByWarpgroups ? in.bits(tile.warp, 2, 7, 0) : tile.warp;
+  if (tiling.slices() > 1) {
+    Value ofTile = in.i32(tiling.warpsOfTile());
+    tile.slice = arith::DivUIOp::create(b, loc, number, ofTile);
+    number = arith::RemUIOp::create(b, loc, number, ofTile);
+  }
   Value row = arith::DivUIOp::create(b, loc, number, columns);
   if (isByWarpgroups)
     row = in.add(arith::MulIOp::create(b, loc, row, in.i32(4)),
@@ -97,6 +102,14 @@ void ContractionBlock::emitTile(Value block) {
   SumOrder order(emitter, tiling, nest.sums, tile.left, tile.right);
   for (OperandSide *side : {&tile.left, &tile.right})
     chooseAccess(*side, emitter, tiling, order.getInner());
+  bool isWhole =
+      order.staticCount() &&
+      *order.staticCount() % (tiling.stageSums() * tiling.plan.getSplits()) ==
+          0;
+  for (OperandSide *side : {&tile.left, &tile.right})
+    side->isPaired =
+        isWhole && order.getCodes() &&
+        isInPairs(*side, emitter, tiling, *order.getCodes(), order.getInner());
   Value split;
   if (plan.getSplits() > 1) {
     Value splits = emitter.constantIndex(plan.getSplits());
@@ -146,6 +159,13 @@ void ContractionBlock::emitTile(Value block) {
   MmaSyncProducts products(emitter, tiling, tile, order.staticCount());
   SmallVector<Value> sums =
       ContractionMainloop(emitter, tiling, tile, order, share).run(products);
+  if (tiling.slices() > 1) {
+    Value isFirst = addSlices(tile, sums);
+    auto branch = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenYield());
+    return storeFragments(nest, tile, sums);
+  }
   goOn(std::move(sums), [&](SmallVectorImpl<Value> &all) {
     // Where factors have no parts there is nothing to repair.
     if (tiling.x.isSplit)
@@ -156,6 +176,68 @@ void ContractionBlock::emitTile(Value block) {
     else
       storeFragments(nest, tile, all);
   });
+}
+
+/// Adds what the slices of a tile have, in their order, to what the first one has; returns
+/// whether this is that one.
+Value ContractionBlock::addSlices(const ContractionTile &tile,
+                                  SmallVectorImpl<Value> &sums) {
+  WordMath in(emitter);
+  int64_t ofSlice = 32 * tiling.warpsOfTile(), count = sums.size();
+  auto type = VectorType::get({4}, sums.front().getType());
+  // Four sums of a lane are together, and those of all lanes follow each other.
+  Value lane = arith::RemUIOp::create(b, loc, in.asWord(emitter.thread),
+                                      in.i32(ofSlice));
+  lane = arith::MulIOp::create(b, loc, lane, in.i32(4));
+  auto placeOf = [&](int64_t number) {
+    return in.asIndex(in.add(lane, in.i32(number * 4 * ofSlice)));
+  };
+  auto compare = [&](arith::CmpIPredicate predicate) {
+    return arith::CmpIOp::create(b, loc, predicate, tile.slice, in.i32(0));
+  };
+  gpu::BarrierOp::create(b, loc); // All have read the last stages.
+  auto leaves = scf::IfOp::create(b, loc, compare(arith::CmpIPredicate::ne),
+                                  /*withElse=*/false);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(leaves.thenYield());
+    Value before = arith::MulIOp::create(
+        b, loc, arith::SubIOp::create(b, loc, tile.slice, in.i32(1)),
+        in.i32(count * ofSlice));
+    for (int64_t i = 0; i < count; i += 4) {
+      Value some = vector::FromElementsOp::create(b, loc, type,
+                                                  ArrayRef(sums).slice(i, 4));
+      some = vector::BitCastOp::create(
+          b, loc, VectorType::get({4}, b.getI32Type()), some);
+      Value at =
+          arith::AddIOp::create(b, loc, placeOf(i / 4), in.asIndex(before));
+      vector::StoreOp::create(b, loc, some, memory.words, ValueRange(at),
+                              /*nontemporal=*/false, llvm::Align(16));
+    }
+  }
+  gpu::BarrierOp::create(b, loc);
+  Value isFirst = compare(arith::CmpIPredicate::eq);
+  auto adds = scf::IfOp::create(b, loc, ValueRange(sums).getTypes(), isFirst,
+                                /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(adds.elseBlock());
+  scf::YieldOp::create(b, loc, sums);
+  b.setInsertionPointToStart(adds.thenBlock());
+  for (int64_t slice = 1; slice < tiling.slices(); ++slice)
+    for (int64_t i = 0; i < count; i += 4) {
+      Value some = vector::LoadOp::create(
+          b, loc, VectorType::get({4}, b.getI32Type()), memory.words,
+          ValueRange(placeOf(((slice - 1) * count + i) / 4)),
+          /*nontemporal=*/false, llvm::Align(16));
+      some = vector::BitCastOp::create(b, loc, type, some);
+      for (int64_t k = 0; k < 4; ++k)
+        sums[size_t(i + k)] =
+            combineValues(b, loc, Reducer::Add, sums[size_t(i + k)],
+                          vector::ExtractOp::create(b, loc, some, k));
+    }
+  scf::YieldOp::create(b, loc, sums);
+  sums.assign(adds.getResults().begin(), adds.getResults().end());
+  return isFirst;
 }
 
 /// Goes on with what the lanes of a warp have, where they have it.

@@ -32,6 +32,8 @@ private:
   void placeTile(ContractionTile &tile, llvm::ArrayRef<Axis> batch,
                  mlir::Value number);
   void placeWarp(ContractionTile &tile);
+  mlir::Value addSlices(const ContractionTile &tile,
+                        llvm::SmallVectorImpl<mlir::Value> &sums);
   void storeFragments(const MatrixNest &nest, const ContractionTile &tile,
                       llvm::ArrayRef<mlir::Value> sums);
 

@@ -153,6 +153,26 @@ Value ContractionEmitter::loadAt(Value memref, AffineMap map, Env &env,
       ValueRange(index), /*nontemporal=*/false, alignmentOf(type, map));
 }
 
+Value ContractionEmitter::loadNeighbours(BlockArgument argument, const Env &env,
+                                         int64_t count, int64_t from) {
+  FlatIndex flat = *flatIndexOf(argument);
+  Value memref = memrefs.lookup(op->getOperand(argument.getArgNumber()));
+  auto type = cast<MemRefType>(memref.getType());
+  WordMath in(*this);
+  auto [others, sums] = wordsOf(flat.factors, env);
+  Value at = in.add(sums ? in.add(others, sums) : others, in.i32(from));
+  auto flatType =
+      MemRefType::get({flat.last + 1}, type.getElementType(),
+                      StridedLayoutAttr::get(b.getContext(), flat.offset, {1}),
+                      type.getMemorySpace());
+  Value elements = memref::ReinterpretCastOp::create(
+      b, loc, flatType, memref, flat.offset, ArrayRef<int64_t>{flat.last + 1},
+      ArrayRef<int64_t>{1});
+  return vector::LoadOp::create(
+      b, loc, VectorType::get({count}, type.getElementType()), elements,
+      ValueRange(in.asIndex(at)), /*nontemporal=*/false, llvm::Align(16));
+}
+
 Value ContractionEmitter::zeroOf(Type element, bool isVector) {
   return constant(b.getZeroAttr(
       isVector ? Type(VectorType::get({int64_t(lanes)}, element)) : element));

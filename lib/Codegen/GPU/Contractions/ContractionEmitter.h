@@ -32,6 +32,10 @@ public:
   void copy(const OperandSide &side, Env &env, mlir::Value argument,
             mlir::Value to, mlir::Value bytes);
 
+  /// Loads so many elements that are neighbours in memory (16 bytes, aligned), the first
+  /// at the place that is bound.
+  mlir::Value loadNeighbours(mlir::BlockArgument argument, const Env &env,
+                             int64_t count, int64_t from);
   /// Where the elements of an argument of the program are.
   std::optional<FlatIndex> flatIndexOf(mlir::BlockArgument argument) const;
   /// Bytes of an element of the smallest result.

@@ -2,6 +2,7 @@
 #include "redfuse/Codegen/GPU/Contractions/ContractionKernel.h"
 #include "ContractionBlock.h"
 #include "ContractionBoxes.h"
+#include "PackedWeights.h"
 
 #include "redfuse/Analysis/ScheduleChoice.h"
 
@@ -64,8 +65,20 @@ ContractionGenerator::findOperands(ContractionTiling &tiling,
     int64_t rows = tiling.warpRows(), columns = tiling.warpColumns();
     if (rows > 64 || columns > 64 || rows * columns > 64 * 32)
       return refuse("a warp's tile is at most 64 x 32, or 32 x 64");
-    if (plan.getStages() <= kStages)
+    if (plan.getStages() <= kStages) {
+      if (tiling.elementBytes() != 2 && tiling.slices() == 1)
+        return success();
+      operands.isLeftDirect =
+          plan.getWarps()[1] == 1 && canBeDirect(found, /*isLeft=*/true);
+      operands.isRightDirect = !operands.isLeftDirect &&
+                               plan.getWarps()[0] == 1 &&
+                               canBeDirect(found, /*isLeft=*/false);
+      if (tiling.slices() > 1 && !operands.isLeftDirect &&
+          !operands.isRightDirect)
+        return refuse("warps share the sum of a tile where they compute an "
+                      "operand that they alone read");
       return success();
+    }
     auto copied = findCopiedOperands(found, launch);
     if (!copied)
       return refuse("its operands are not what is in memory, so that there are "

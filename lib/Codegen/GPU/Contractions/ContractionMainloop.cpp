@@ -20,22 +20,27 @@ ContractionMainloop::ContractionMainloop(ContractionEmitter &emitter,
   Value length = arith::SubIOp::create(b, loc, share.end, share.begin);
   steps = arith::CeilDivUIOp::create(b, loc, length, constantIndex(stageSums));
   if (isKnown())
-    steps = constantIndex(llvm::divideCeil(*order.staticCount(), stageSums));
+    steps = constantIndex(
+        llvm::divideCeil(*order.staticCount(), stageSums * plan.getSplits()));
 }
 
-/// The sum's length, which blocks do not share, is known.
+/// The length of what a block adds is known.
 bool ContractionMainloop::isKnown() const {
-  return order.staticCount() && plan.getSplits() == 1;
+  return order.staticCount() && (plan.getSplits() == 1 || share.isWhole);
 }
 
 //===----------------------------------------------------------------------===//
 // What comes in a step
 //===----------------------------------------------------------------------===//
 
-void ContractionMainloop::start(Value step, Value stage) {
-  Value sum = arith::AddIOp::create(
+Value ContractionMainloop::sumOf(Value step) {
+  return arith::AddIOp::create(
       b, loc, share.begin,
       arith::MulIOp::create(b, loc, step, constantIndex(tiling.stageSums())));
+}
+
+void ContractionMainloop::start(Value step, Value stage) {
+  Value sum = sumOf(step);
   ofLeft.start(sum, share, stage);
   ofRight.start(sum, share, stage);
 }
@@ -73,8 +78,10 @@ SmallVector<Value> ContractionMainloop::run(MmaSyncProducts &products) {
   if (tiling.operands.isCopied && !readsAhead())
     return runCopied(products, sums);
   auto runAny = [&] {
-    return readsAhead() ? runReadAhead(products, sums)
-                        : runComputed(products, sums);
+    if (readsAhead())
+      return runReadAhead(products, sums);
+    return left.isDirect || right.isDirect ? runDirect(products, sums)
+                                           : runComputed(products, sums);
   };
   if (isKnown())
     return runAny();
@@ -109,6 +116,43 @@ SmallVector<Value> ContractionMainloop::runComputed(MmaSyncProducts &products,
                     return current;
                   });
   products.multiply(places.stageOf(last), state);
+  return state;
+}
+
+/// As runComputed, but of a direct operand what is loaded is carried to the next step,
+/// where lanes compute what they multiply: loads have the time of a step.
+SmallVector<Value> ContractionMainloop::runDirect(MmaSyncProducts &products,
+                                                  ValueRange sums) {
+  OperandLoads &direct = left.isDirect ? ofLeft : ofRight;
+  Value one = constantIndex(1), zero = constantIndex(0);
+  start(zero, places.stageOf(zero));
+  finish(zero);
+  SmallVector<Value> state(sums);
+  size_t count = state.size();
+  llvm::append_range(state, direct.getLoaded());
+  Value last = arith::SubIOp::create(b, loc, steps, one);
+  auto multiply = [&](Value step, ValueRange loaded,
+                      SmallVectorImpl<Value> &current) {
+    direct.resume(sumOf(step), share, loaded);
+    products.multiply(places.stageOf(step), current,
+                      [&](int64_t slab, int64_t number) {
+                        return direct.wordsOf(slab, number);
+                      });
+  };
+  state = emitFor(b, loc, zero, last, one, state,
+                  [&](Value step, ValueRange carried) {
+                    SmallVector<Value> current(carried.take_front(count));
+                    Value next = arith::AddIOp::create(b, loc, step, one);
+                    start(next, places.stageOf(next));
+                    SmallVector<Value> loaded = direct.getLoaded();
+                    multiply(step, carried.drop_front(count), current);
+                    finish(next);
+                    llvm::append_range(current, loaded);
+                    return current;
+                  });
+  SmallVector<Value> loaded(llvm::drop_begin(state, count));
+  state.resize(count);
+  multiply(last, loaded, state);
   return state;
 }
 

@@ -21,6 +21,7 @@ public:
   llvm::SmallVector<mlir::Value> run(WgmmaProducts &products);
 
 private:
+  mlir::Value sumOf(mlir::Value step);
   void start(mlir::Value step, mlir::Value stage);
   void finish(mlir::Value step);
   void startIfAny(mlir::Value step, mlir::Value stage = {});
@@ -33,6 +34,8 @@ private:
                                               mlir::ValueRange sums);
   llvm::SmallVector<mlir::Value> runComputed(MmaSyncProducts &products,
                                              mlir::ValueRange sums);
+  llvm::SmallVector<mlir::Value> runDirect(MmaSyncProducts &products,
+                                           mlir::ValueRange sums);
 
   SumOrder &order;
   const SumShare &share;

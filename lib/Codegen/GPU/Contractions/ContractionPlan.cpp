@@ -1,5 +1,7 @@
 //===- ContractionPlan.cpp - how a sum of products is cut into tiles ------===//
 #include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
+#include "PackedWeights.h"
+
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
@@ -522,6 +524,9 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
     cost.bytes += size;
   }
   cost.units = double(units);
+  if (arePacked)
+    if (auto plan = planPackedWeights(found, space, cost.units))
+      return plan;
   // A multiprocessor does 128 multiply-adds of f32 in a cycle, older ones 64.
   cost.cyclesOfSecond = std::max(kLeastClock, double(chip.flops) * 1e9 /
                                                   double(chip.units) / 256);

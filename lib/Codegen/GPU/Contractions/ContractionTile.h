@@ -14,6 +14,8 @@ struct ContractionTile {
   Env origin;
   /// Shared memory as words, and the warp's number and lane (i32).
   mlir::Value words, warp, lane;
+  /// Which slice of a stage the warp adds (i32), where there are several.
+  mlir::Value slice;
   /// Where a lane reads of a warp's part for mma.sync: row number j of its own is 16 bytes
   /// there plus a constant of j, but for three bits that are xored with those of j.
   mlir::Value readPlace;

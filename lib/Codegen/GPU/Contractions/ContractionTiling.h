@@ -21,6 +21,9 @@ namespace redfuse {
 struct OperandTransfer {
   bool isCopied = false;
   CopiedOperand left, right;
+  /// Lanes compute what they multiply of one operand, which no other warp reads: it is not
+  /// in shared memory.
+  bool isLeftDirect = false, isRightDirect = false;
   /// Rounding to TF32 is one instruction.
   bool roundsByInstruction = false;
   /// The dim whose elements warpgroups read in vectors.
@@ -46,8 +49,13 @@ public:
 
   bool isByBoxes() const { return plan.getBoxes(); }
   bool isByWarpgroups() const { return plan.getKind() == MmaKind::Wgmma; }
-  unsigned threads() const {
-    return unsigned(32 * plan.getWarps()[0] * plan.getWarps()[1]);
+  unsigned threads() const { return unsigned(32 * warpsOfTile() * slices()); }
+  /// Warps beside each other, of which so many share the sum of their results.
+  int64_t warpsOfTile() const {
+    return plan.getWarps()[0] * plan.getWarps()[1];
+  }
+  int64_t slices() const {
+    return plan.getWarps().size() > 2 ? plan.getWarps()[2] : 1;
   }
 
   /// The tile of a block, and of a warp (of a warpgroup its columns).
@@ -60,6 +68,9 @@ public:
   int64_t slabSums() const { return 8 * kSlabBytes / elementBits(x.left); }
   int64_t stageSums() const { return plan.getSlabs() * slabSums(); }
   int64_t vectorSums() const { return slabSums() / 4; }
+  /// Slabs of a stage that a warp adds, and their sums.
+  int64_t sliceSlabs() const { return plan.getSlabs() / slices(); }
+  int64_t sliceSums() const { return sliceSlabs() * slabSums(); }
   int64_t elementBytes() const { return elementBits(x.left) / 8; }
   /// Words of 32 bits of an element; of short ones the part of a word is one.
   int64_t elementWords() const {
@@ -71,7 +82,8 @@ public:
     return rows * kSlabBytes * plan.getSlabs() * (operands.haveParts() ? 2 : 1);
   }
   int64_t stageBytes() const {
-    return operandBytes(tileRows() + tileColumns());
+    return operandBytes((operands.isLeftDirect ? 0 : tileRows()) +
+                        (operands.isRightDirect ? 0 : tileColumns()));
   }
   /// Behind the stages are a word that one thread tells the others, then barriers.
   int64_t wordStart() const { return plan.getStages() * stageBytes(); }
@@ -88,9 +100,16 @@ public:
                ? std::max(wordStart(), sumsBytes())
                : wordStart();
   }
+  /// What the slices of a tile but the first leave for it, in the stages.
+  int64_t slicesBytes() const {
+    return (slices() - 1) * tileRows() * tileColumns() *
+           (x.sum.getIntOrFloatBitWidth() / 8);
+  }
   int64_t sharedBytes() const {
     if (isByBoxes())
       return barrierStart() + 8 * plan.getStages();
+    if (slices() > 1)
+      return std::max(wordStart(), slicesBytes());
     return plan.getSplits() > 1 ? barrierStart() : roomForSums();
   }
 

@@ -86,6 +86,10 @@ MmaSyncProducts::Rows MmaSyncProducts::readFragment(const OperandSide &side,
   if (side.isBySums)
     return readBySums(side, stage, slab, begin, end);
   Value start = add(stage, arith::MulIOp::create(b, loc, side.warp, i32(16)));
+  if (tile.slice)
+    start = add(start, arith::MulIOp::create(b, loc, tile.slice,
+                                             i32(tiling.sliceSlabs() *
+                                                 side.rows * kSlabBytes / 4)));
   Rows rows;
   for (int64_t j = begin; j < end; ++j) {
     int64_t flipped =
@@ -133,15 +137,24 @@ static SplitWords splitWords(OpBuilder &b, Location loc,
 // Products
 //===----------------------------------------------------------------------===//
 
-void MmaSyncProducts::multiply(Value stage, SmallVectorImpl<Value> &sums) {
-  for (int64_t slab = 0; slab < plan.getSlabs(); ++slab)
-    multiplySlab(stage, slab, sums);
+void MmaSyncProducts::multiply(Value stage, SmallVectorImpl<Value> &sums,
+                               Fragments direct) {
+  for (int64_t slab = 0; slab < tiling.sliceSlabs(); ++slab)
+    multiplySlab(stage, slab, sums, direct);
 }
 
 void MmaSyncProducts::multiplySlab(Value stage, int64_t slab,
-                                   MutableArrayRef<Value> sums) {
-  Rows a = readFragment(left, stage, slab, 0, left.count),
-       c = readFragment(right, stage, slab, 0, right.count);
+                                   MutableArrayRef<Value> sums,
+                                   Fragments direct) {
+  auto get = [&](const OperandSide &side) {
+    if (!side.isDirect)
+      return readFragment(side, stage, slab, 0, side.count);
+    Rows rows;
+    for (int64_t i = 0; i < side.count; ++i)
+      rows.push_back(direct(slab, i));
+    return rows;
+  };
+  Rows a = get(left), c = get(right);
   for (auto [side, fragment] : {std::pair(&left, &a), {&right, &c}})
     if (tiling.operands.isCopied && side->copied.isRounded)
       for (SmallVector<Value> &row : *fragment)

@@ -22,8 +22,12 @@ public:
                       *summed <= kMostAddedByUnit * plan.getSplits()) {}
 
   llvm::SmallVector<mlir::Value> makeZeros();
-  /// Adds the products of a stage.
-  void multiply(mlir::Value stage, llvm::SmallVectorImpl<mlir::Value> &sums);
+  /// The words that a lane has in a slab of its row of that number.
+  using Fragments =
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t, int64_t)>;
+  /// Adds the products of a stage; of operands that lanes compute, `direct` has the words.
+  void multiply(mlir::Value stage, llvm::SmallVectorImpl<mlir::Value> &sums,
+                Fragments direct = {});
   /// What a lane has of the columns of a slab, and of its first rows.
   llvm::SmallVector<mlir::Value> readFirst(mlir::Value stage, int64_t slab);
   /// Adds the products of a slab, of which the first have been read. Rows are read before
@@ -42,7 +46,7 @@ public:
 private:
   using Rows = llvm::SmallVector<llvm::SmallVector<mlir::Value>>;
   void multiplySlab(mlir::Value stage, int64_t slab,
-                    llvm::MutableArrayRef<mlir::Value> sums);
+                    llvm::MutableArrayRef<mlir::Value> sums, Fragments direct);
   void multiplyOnce(const Rows &a, const Rows &c,
                     llvm::MutableArrayRef<mlir::Value> sums);
   void multiplyTile(llvm::ArrayRef<llvm::SmallVector<mlir::Value>> a,

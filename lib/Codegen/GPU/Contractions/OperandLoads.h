@@ -30,10 +30,21 @@ public:
   /// Computes the operand of what has been loaded last, and stores it.
   void finish(mlir::Value stage);
 
+  /// The elements that have been loaded last, to be carried to the next step ...
+  llvm::SmallVector<mlir::Value> getLoaded() const;
+  /// ... and what is there again as if they had been loaded last, of the stage whose sums
+  /// are those from `sum` on.
+  void resume(mlir::Value sum, const SumShare &share, mlir::ValueRange loaded);
+  /// Of a direct operand: the words of the lane's row of that number in a slab.
+  llvm::SmallVector<mlir::Value> wordsOf(int64_t slab, int64_t number);
+
 private:
-  /// What a thread brings to shared memory: 16 bytes of `width` rows, or of one.
+  /// What a thread brings to shared memory, or multiplies itself: 16 bytes of `width`
+  /// rows, or of one.
   struct Unit {
     mlir::Value row, vector;
+    /// Of a direct operand the slab; `vector` is the part of it then.
+    std::optional<int64_t> slab;
     /// Where the row is in memory.
     Env at;
   };
@@ -43,6 +54,16 @@ private:
     llvm::SmallVector<mlir::Value> exists;
   };
   void makeUnits();
+  void makeDirectUnits();
+  mlir::Value firstOfPair(mlir::Value number);
+  void loadPair(const Unit &unit, mlir::Value sum);
+  void bindRow(Unit &unit, int64_t neighbours);
+  void place(
+      mlir::Value sum, const SumShare &share,
+      llvm::function_ref<void(const Unit &, int64_t, Env &, mlir::Value)> then);
+  llvm::SmallVector<mlir::Value> makeElements(const Arriving &arrived);
+  llvm::SmallVector<mlir::Value> elementsOf(llvm::ArrayRef<mlir::Value> made,
+                                            int64_t row);
   void skipWithoutUnits();
   void startCopy(const Unit &unit, int64_t sum, Env &env, mlir::Value exists,
                  mlir::Value stage);

@@ -21,7 +21,10 @@ OperandSide redfuse::makeSide(ContractionEmitter &emitter,
   side.warpRows = isLeft ? tiling.warpRows() : tiling.warpColumns();
   side.parts = isLeft ? x.leftRow.count : x.rightColumn.count;
   side.count = side.warpRows / side.parts;
-  side.start = isLeft ? 0 : tiling.operandBytes(tiling.tileRows());
+  side.isDirect = isLeft ? operands.isLeftDirect : operands.isRightDirect;
+  side.start = isLeft || operands.isLeftDirect
+                   ? 0
+                   : tiling.operandBytes(tiling.tileRows());
   side.isWhole = emitter.points.hasWholeTiles(side.axes, side.rows);
   side.cone = emitter.coneOf(side.factor);
   for (Value v : side.cone)
@@ -60,7 +63,8 @@ void redfuse::chooseAccess(OperandSide &side, ContractionEmitter &emitter,
   auto threads = int64_t(emitter.threads);
   BlockArgument main = findMain(side, emitter);
   side.isAlongRows = true;
-  side.accessDim = side.axes.back().dim;
+  if (!side.axes.empty())
+    side.accessDim = side.axes.back().dim;
   if (!main)
     return;
   auto goAlongSums = [&] {
@@ -104,6 +108,14 @@ void redfuse::chooseAccess(OperandSide &side, ContractionEmitter &emitter,
       return;
     }
   }
+  // All codes of a word are loaded by one access, and belong to one row.
+  if (side.isDirect &&
+      !emitter.getProgram().getDimSets()[main].test(innerSum) &&
+      emitter.getDim(innerSum).staticSize.value_or(1) % vectorSums == 0) {
+    goAlongSums();
+    side.width = vectorSums;
+    return;
+  }
   bool isContiguous = contiguous == side.accessDim;
   if (isCopied) {
     // Where elements are adjacent along rows, those of one sum are stored together.
@@ -115,7 +127,34 @@ void redfuse::chooseAccess(OperandSide &side, ContractionEmitter &emitter,
       side.width /= 2;
     return;
   }
+  if (side.isDirect) {
+    // A lane's rows are neighbours.
+    if (isContiguous)
+      side.width = widthAlong(*contiguous, side.count);
+    return;
+  }
   int64_t accesses = side.rows * 4 * slabs / kRowsOfAccess;
   if (isContiguous && accesses >= threads)
     side.width = widthAlong(*contiguous, kRowsOfAccess);
+}
+
+bool redfuse::isInPairs(const OperandSide &side,
+                        const ContractionEmitter &emitter,
+                        const ContractionTiling &tiling, unsigned codes,
+                        unsigned innerSum) {
+  auto argument = dyn_cast<BlockArgument>(side.factor);
+  if (!argument || side.isDirect || emitter.getDim(codes).staticSize != 2 ||
+      bytesOf(argument.getType()) != tiling.elementBytes() ||
+      argument.getType() !=
+          typeOf(side.element, argument.getType().getContext()))
+    return false;
+  std::optional<FlatIndex> flat = emitter.flatIndexOf(argument);
+  if (!flat || !flat->wrapped.empty() || flat->factors[codes] != 1 ||
+      flat->factors[innerSum] != 2)
+    return false;
+  int64_t others = flat->offset;
+  for (auto [d, factor] : llvm::enumerate(flat->factors))
+    if (d != codes && d != innerSum)
+      others |= factor;
+  return others % tiling.vectorSums() == 0;
 }

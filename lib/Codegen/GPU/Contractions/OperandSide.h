@@ -35,11 +35,17 @@ struct OperandSide {
   llvm::SmallVector<mlir::Value> insideCone;
   /// All rows of a sum are together in shared memory.
   bool isBySums = false;
+  /// Lanes compute what they multiply of it, which no other warp reads: it is not in
+  /// shared memory.
+  bool isDirect = false;
+  /// Elements for the two codes of a byte are neighbours in memory: a thread loads both
+  /// and sorts them.
+  bool isPaired = false;
 
   /// Accesses of all threads that bring a stage's part of it: 16 bytes of `width` rows
   /// or of one.
   int64_t countUnits(int64_t slabs) const {
-    return rows * 4 * slabs / (isAlongRows ? width : 1);
+    return rows * 4 * slabs / (isAlongRows ? width : isPaired ? 2 : 1);
   }
 };
 
@@ -52,6 +58,11 @@ OperandSide makeSide(ContractionEmitter &emitter,
 /// is the innermost dim of the sum.
 void chooseAccess(OperandSide &side, ContractionEmitter &emitter,
                   const ContractionTiling &tiling, unsigned innerSum);
+/// Whether it is what is in memory, where the elements for the two codes of a byte are
+/// neighbours: dim `codes`, beside the innermost one.
+bool isInPairs(const OperandSide &side, const ContractionEmitter &emitter,
+               const ContractionTiling &tiling, unsigned codes,
+               unsigned innerSum);
 
 } // namespace redfuse
 

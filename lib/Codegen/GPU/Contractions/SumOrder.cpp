@@ -29,7 +29,8 @@ Value SumOrder::count() {
 
 void SumOrder::choose(const OperandSide &left, const OperandSide &right) {
   const MatrixForm &form = tiling.form;
-  int64_t stageSums = tiling.stageSums(), vectorSums = tiling.vectorSums();
+  // What a warp adds of a stage.
+  int64_t stageSums = tiling.sliceSums(), vectorSums = tiling.vectorSums();
   auto extentOf = [&](unsigned d) { return emitter.getDim(d).staticSize; };
   int64_t best = 0;
   for (unsigned d : form.sums) {
@@ -82,8 +83,10 @@ void SumOrder::choose(const OperandSide &left, const OperandSide &right) {
           isPacked && getElementTypeOrSelf(v.getType()).isInteger(8) &&
           last != inner && codes > 1 &&
           !emitter.getProgram().getDimSets()[v].test(last) &&
-          chunk * codes > stageSums && stageSums % codes == 0)
-        chunk = std::max(vectorSums, stageSums / codes);
+          stageSums % codes == 0) {
+        chunk = std::max(vectorSums, std::min(chunk, stageSums / codes));
+        codesDim = last;
+      }
   // Filters whose taps are neighbours in memory are read tap after tap: the L1 cache is
   // to have all taps of a chunk until the last one has been read.
   int64_t others = 1;
@@ -109,6 +112,19 @@ void SumOrder::choose(const OperandSide &left, const OperandSide &right) {
   }
 }
 
+/// The dims of which numbers of chunks are made.
+PointNumbering::Axes SumOrder::getOuter() const {
+  Axes outer;
+  if (!isPacked) {
+    outer.push_back({inner, chunk});
+    outer.append(getOthers());
+    return outer;
+  }
+  for (const Axis &axis : axes)
+    outer.push_back(axis.dim == inner ? Axis{inner, chunk} : axis);
+  return outer;
+}
+
 void SumOrder::bind(Env &env, Value start, Value offset) {
   Value number =
       offset ? Value(arith::AddIOp::create(b, loc, start, offset)) : start;
@@ -117,17 +133,50 @@ void SumOrder::bind(Env &env, Value start, Value offset) {
   // All of a stage have one chunk, which every thread finds for itself.
   bool isOfStage = offset && chunk % tiling.stageSums() == 0;
   Value size = emitter.constantIndex(chunk), of = isOfStage ? start : number;
-  Axes outer;
-  if (!isPacked) {
-    outer.push_back({inner, chunk});
-    outer.append(getOthers());
-  } else {
-    for (const Axis &axis : axes)
-      outer.push_back(axis.dim == inner ? Axis{inner, chunk} : axis);
-  }
-  points.bind(env, outer, points.divide(of, size, /*remainder=*/false));
+  points.bind(env, getOuter(), points.divide(of, size, /*remainder=*/false));
   Value in = points.divide(of, size, /*remainder=*/true);
   if (isOfStage)
     in = arith::AddIOp::create(b, loc, in, offset);
   env.position[inner] = arith::AddIOp::create(b, loc, env.position[inner], in);
+}
+
+void SumOrder::bindInSlab(Env &env, Value start, int64_t slab, Value vector) {
+  int64_t stage = tiling.sliceSums(), size = tiling.slabSums(),
+          ofVector = tiling.vectorSums();
+  auto index = [&](int64_t n) { return emitter.constantIndex(n); };
+  auto add = [&](Value v, Value w) -> Value {
+    return arith::AddIOp::create(b, loc, v, w);
+  };
+  auto times = [&](Value v, int64_t n) -> Value {
+    return arith::MulIOp::create(b, loc, v, index(n));
+  };
+  if (chunk == 0 || stage % chunk != 0 || chunk % ofVector != 0)
+    return bind(env, start, add(times(vector, ofVector), index(slab * size)));
+  // Of the chunks of a stage this is number `number`, and a few more within a slab.
+  int64_t number = slab * size / chunk, ofStage = stage / chunk;
+  Axes outer = getOuter();
+  Value more, in = times(vector, ofVector);
+  if (chunk < size) {
+    Value ofChunk = index(chunk / ofVector);
+    more = points.divide(vector, ofChunk, /*remainder=*/false);
+    in = times(points.divide(vector, ofChunk, /*remainder=*/true), ofVector);
+  }
+  // As long as dims end where a stage does, that tells where it is in them.
+  while (!more && !outer.empty() && ofStage > 1) {
+    const Axis &axis = outer.back();
+    std::optional<int64_t> extent = points.staticCountOf(axis);
+    if (!extent || ofStage % *extent != 0)
+      break;
+    env.position[axis.dim] = index(number % *extent * axis.step);
+    number /= *extent;
+    ofStage /= *extent;
+    outer.pop_back();
+  }
+  Value chunks =
+      times(points.divide(start, index(stage), /*remainder=*/false), ofStage);
+  if (ofStage > 1)
+    chunks = add(chunks, index(number));
+  points.bind(env, outer, more ? add(chunks, more) : chunks);
+  env.position[inner] =
+      add(env.position[inner], add(in, index(slab * size % chunk)));
 }

@@ -18,6 +18,10 @@ public:
 
   /// Binds the sum's dims at a number: a stage's `start` and an `offset` in the stage.
   void bind(Env &env, mlir::Value start, mlir::Value offset = {});
+  /// The same at a vector of a slab of that stage: what the slab's number tells is
+  /// constant.
+  void bindInSlab(Env &env, mlir::Value start, int64_t slab,
+                  mlir::Value vector);
 
   /// Sums of all steps: of boxes the last of a place may have less than a stage.
   mlir::Value count();
@@ -30,9 +34,13 @@ public:
   /// That many neighbours along the innermost dim come first: they differ in that dim
   /// alone. 0: the dims are numbered as they are.
   int64_t getChunk() const { return chunk; }
+  /// The dim of the codes of a byte, of which a warp adds all: a chunk of the first ones,
+  /// then of the second ones, and so on.
+  std::optional<unsigned> getCodes() const { return codesDim; }
 
 private:
   void choose(const OperandSide &left, const OperandSide &right);
+  Axes getOuter() const;
 
   ContractionEmitter &emitter;
   const ContractionTiling &tiling;
@@ -41,6 +49,7 @@ private:
   int64_t chunk = 0;
   /// Some operand is made of bytes.
   bool isPacked = false;
+  std::optional<unsigned> codesDim;
 };
 
 } // namespace redfuse

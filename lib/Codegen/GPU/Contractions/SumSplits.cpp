@@ -20,7 +20,10 @@ SumShare SumSplits::shareOf(Value split, SumOrder &order) {
       b, loc, arith::MulIOp::create(b, loc, split, length), total);
   Value end = arith::MinUIOp::create(
       b, loc, arith::AddIOp::create(b, loc, begin, length), total);
-  return {begin, end, false};
+  std::optional<int64_t> known = order.staticCount();
+  bool isWhole = known && !tiling.isByBoxes() &&
+                 *known % (tiling.stageSums() * plan.getSplits()) == 0;
+  return {begin, end, isWhole};
 }
 
 void SumSplits::merge(Value number, Value split, SmallVector<Value> sums,

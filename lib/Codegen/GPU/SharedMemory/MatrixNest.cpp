@@ -40,8 +40,12 @@ Value redfuse::convertElement(OpBuilder &b, Location loc, Value v, Type to,
 /// Goes on with what a lane has of a tile from `row` and `column` on.
 void MatrixFragments::store(const MatrixNest &plan, const Env &tile, Value row,
                             Value column, ArrayRef<Value> accumulators) {
-  unsigned fast = plan.columns.back().dim;
-  int64_t width = plan.columnTiles;
+  unsigned fast = 0;
+  int64_t width = 1;
+  if (!plan.columns.empty()) {
+    fast = plan.columns.back().dim;
+    width = plan.columnTiles;
+  }
   while (width > 1 && !emitter.isMultiple(fast, width))
     width /= 2;
   std::optional<unsigned> vectorDim;

@@ -372,6 +372,168 @@ struct BytesAsFloats : OpRewritePattern<OpTy> {
   }
 };
 
+/// The whole numbers of a vector that is known, one by one.
+static std::optional<SmallVector<int64_t>> getWholes(Value v) {
+  auto type = dyn_cast<VectorType>(v.getType());
+  if (!type || type.getRank() != 1)
+    return std::nullopt;
+  int64_t count = type.getNumElements();
+  DenseIntElementsAttr known;
+  if (matchPattern(v, m_Constant(&known)))
+    return llvm::map_to_vector(known.getValues<APInt>(), [](const APInt &one) {
+      return one.getSExtValue();
+    });
+  Operation *def = v.getDefiningOp();
+  if (!def)
+    return std::nullopt;
+  if (isa<vector::StepOp>(def))
+    return llvm::to_vector(llvm::seq<int64_t>(0, count));
+  if (isa<vector::BroadcastOp>(def)) {
+    APInt one;
+    if (!matchPattern(def->getOperand(0), m_ConstantInt(&one)))
+      return std::nullopt;
+    return SmallVector<int64_t>(size_t(count), one.getSExtValue());
+  }
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::TruncIOp,
+          arith::ExtSIOp, arith::ExtUIOp>(def))
+    return getWholes(def->getOperand(0));
+  if (!isa<arith::AddIOp, arith::MulIOp>(def))
+    return std::nullopt;
+  auto a = getWholes(def->getOperand(0)), c = getWholes(def->getOperand(1));
+  if (!a || !c)
+    return std::nullopt;
+  for (auto [one, other] : llvm::zip_equal(*a, *c))
+    one = isa<arith::AddIOp>(def) ? one + other : one * other;
+  for (int64_t one : *a)
+    if (one < 0 || one > 32)
+      return std::nullopt;
+  return a;
+}
+
+/// Codes of few bits that are those of one word from bit `shifts[i]` on.
+struct WordCodes {
+  Value word;
+  SmallVector<int64_t> shifts;
+  int64_t mask;
+};
+
+static std::optional<WordCodes> findCodes(Value v) {
+  auto skip = [&] {
+    while (Operation *def = v.getDefiningOp()) {
+      if (!isa<arith::TruncIOp, arith::ExtUIOp, arith::ExtSIOp>(def))
+        return;
+      v = def->getOperand(0);
+    }
+  };
+  skip();
+  auto masked = v.getDefiningOp<arith::AndIOp>();
+  std::optional<int64_t> mask;
+  if (masked)
+    mask = getWhole(masked.getRhs());
+  // Wider extensions keep what a mask of seven bits leaves.
+  if (!mask || *mask < 1 || *mask > 127)
+    return std::nullopt;
+  v = masked.getLhs();
+  skip();
+  Operation *shift = v.getDefiningOp();
+  if (!isa_and_nonnull<arith::ShRUIOp, arith::ShRSIOp>(shift))
+    return std::nullopt;
+  auto word = shift->getOperand(0).getDefiningOp<vector::BroadcastOp>();
+  auto shifts = getWholes(shift->getOperand(1));
+  if (!word || !word.getSource().getType().isInteger(32) || !shifts)
+    return std::nullopt;
+  for (int64_t by : *shifts)
+    if (by > 31)
+      return std::nullopt;
+  return WordCodes{word.getSource(), std::move(*shifts), *mask};
+}
+
+/// Codes of one word as floats: the word, shifted to where some codes begin at bytes, has
+/// these bytes put below the bits of a float whose last bit is worth 1; that float is
+/// subtracted, with what the program subtracts from all codes.
+template <typename OpTy>
+struct CodesAsFloats : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    Type element = getElementTypeOrSelf(op.getType());
+    if (!type || type.getRank() != 1 || type.getNumElements() % 2 != 0 ||
+        !(element.isF16() || element.isBF16()))
+      return rewriter.notifyMatchFailure(op, "not pairs of 16-bit floats");
+    Value codes = op.getIn(), offset;
+    auto sub = codes.getDefiningOp<arith::SubIOp>();
+    if (sub && std::is_same_v<OpTy, arith::SIToFPOp>) {
+      auto all = sub.getRhs().template getDefiningOp<vector::BroadcastOp>();
+      std::optional<WholeRange> range = findWhole(sub.getRhs());
+      if (all && range && range->isIn(0, 127) &&
+          all.getSource().getType().isIntOrIndex()) {
+        codes = sub.getLhs();
+        offset = all.getSource();
+      }
+    }
+    std::optional<WordCodes> found = findCodes(codes);
+    if (!found)
+      return rewriter.notifyMatchFailure(op, "no codes of one word");
+    Location loc = op.getLoc();
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(
+          rewriter, loc, rewriter.getI32IntegerAttr(int32_t(value)));
+    };
+    // 1024 in f16, and 128 in bf16.
+    int64_t bits = element.isF16() ? 0x6400 : 0x4300,
+            above = element.isF16() ? 1024 : 128;
+    Value mask = constant(found->mask * 0x10001),
+          upper = constant(bits * 0x10001);
+    DenseMap<int64_t, Value> shifted;
+    auto shiftBy = [&](int64_t by) {
+      Value &v = shifted[by];
+      if (!v)
+        v = by == 0 ? found->word
+                    : arith::ShRUIOp::create(rewriter, loc, found->word,
+                                             constant(by))
+                          .getResult();
+      return v;
+    };
+    SmallVector<Value> pairs;
+    for (size_t i = 0; i < found->shifts.size(); i += 2) {
+      int64_t first = found->shifts[i], second = found->shifts[i + 1];
+      int64_t low = first / 8, high = 4 + second / 8;
+      Value bytes = NVVM::PermuteOp::create(
+          rewriter, loc, rewriter.getI32Type(), shiftBy(first % 8),
+          shiftBy(second % 8),
+          constant(low | low << 4 | high << 8 | high << 12),
+          NVVM::PermuteMode::DEFAULT);
+      bytes = arith::AndIOp::create(rewriter, loc, bytes, mask);
+      pairs.push_back(arith::OrIOp::create(rewriter, loc, bytes, upper));
+    }
+    Value floats = vector::BitCastOp::create(
+        rewriter, loc, type,
+        vector::FromElementsOp::create(
+            rewriter, loc,
+            VectorType::get({int64_t(pairs.size())}, rewriter.getI32Type()),
+            pairs));
+    Value less;
+    if (offset) {
+      Value number = offset;
+      if (!number.getType().isInteger(32))
+        number = arith::ExtSIOp::create(rewriter, loc, rewriter.getI32Type(),
+                                        number);
+      number = arith::AddIOp::create(rewriter, loc, number, constant(above));
+      less = vector::BroadcastOp::create(
+          rewriter, loc, type,
+          arith::SIToFPOp::create(rewriter, loc, element, number));
+    } else {
+      less = arith::ConstantOp::create(
+          rewriter, loc,
+          DenseElementsAttr::get(
+              type, Attribute(rewriter.getFloatAttr(element, double(above)))));
+    }
+    rewriter.replaceOpWithNewOp<arith::SubFOp>(op, floats, less);
+    return success();
+  }
+};
+
 /// Pairs of small numbers of 32 bits, with or without signs, as floats: each is added to the
 /// bits of a float in the middle of those whose last bit is worth 1.
 struct WordsAsFloats : OpRewritePattern<arith::SIToFPOp> {
@@ -427,6 +589,8 @@ struct ConvertBytes : redfuse::impl::ConvertBytesBase<ConvertBytes> {
               BytesByWords<arith::XOrIOp>, BytesByWords<arith::ShRUIOp>,
               BytesByWords<arith::SelectOp>, BytesAsFloats<arith::UIToFPOp>,
               BytesAsFloats<arith::SIToFPOp>, WordsAsFloats>(&getContext());
+    bytes.add<CodesAsFloats<arith::SIToFPOp>, CodesAsFloats<arith::UIToFPOp>>(
+        &getContext(), /*benefit=*/2);
     vector::BitCastOp::getCanonicalizationPatterns(bytes, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(narrow))) ||
         failed(applyPatternsGreedily(getOperation(), std::move(bytes))))

@@ -335,18 +335,27 @@ ContractionPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "'" << name << "' has " << value
                        << "; expected a power of 2 up to " << most;
   };
-  if (warps.size() != 2 || instructions.size() != 2)
+  if (warps.size() < 2 || warps.size() > 3 || instructions.size() != 2)
     return emitError() << "'warps' and 'instructions' are two numbers each, "
-                          "along rows and columns; got "
+                          "along rows and columns, and 'warps' may have one "
+                          "along the sum; got "
                        << warps.size() << " and " << instructions.size();
-  for (int64_t i : {0, 1})
-    if (failed(check("warps", warps[i], 8)) ||
-        failed(
-            check("instructions", instructions[i], isByWarpgroups ? most : 8)))
+  int64_t all = 1;
+  for (int64_t count : warps) {
+    if (failed(check("warps", count, 8)))
       return failure();
-  if (warps[0] * warps[1] > 8)
-    return emitError() << "a block has at most 8 warps, not "
-                       << warps[0] * warps[1];
+    all *= count;
+  }
+  for (int64_t count : instructions)
+    if (failed(check("instructions", count, isByWarpgroups ? most : 8)))
+      return failure();
+  if (all > 8)
+    return emitError() << "a block has at most 8 warps, not " << all;
+  int64_t slices = warps.size() > 2 ? warps[2] : 1;
+  if (slices > 1 && (isByWarpgroups || splits > 1 || slabs < 2 * slices))
+    return emitError() << "the sum of a tile is shared by warps of "
+                          "'mma_sync' or by blocks, and each warp adds two "
+                          "slabs of a stage or more";
   if (instructions[0] * instructions[1] > most)
     return emitError() << "a warp's tile has at most " << most
                        << " instructions, not "
@@ -357,7 +366,7 @@ ContractionPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                           "instruction each, and reads two slabs";
   if (boxes && !isByWarpgroups)
     return emitError() << "'boxes' are for units of warpgroups ('wgmma')";
-  if (failed(check("slabs", slabs, 4)) ||
+  if (failed(check("slabs", slabs, 4 * slices)) ||
       failed(checkRange(emitError, "stages", stages, 2)) ||
       failed(checkRange(emitError, "splits", splits, 1)))
     return failure();

@@ -107,4 +107,34 @@ gpu.module @redfuse_gpu {
     %float = arith.sitofp %difference : vector<2xi32> to vector<2xf16>
     gpu.return %float : vector<2xf16>
   }
+
+  // All codes of one word: its bytes, of which every second code begins in the middle, are
+  // put below 1024, two at a time; the zero point is subtracted with that.
+  // CHECK-LABEL: gpu.func @codes
+  // CHECK-SAME: (%[[W:.*]]: i32, %[[Z:.*]]: i32)
+  // CHECK-DAG: %[[MASK:.*]] = arith.constant 983055 : i32
+  // CHECK-DAG: %[[UPPER:.*]] = arith.constant 1677747200 : i32
+  // CHECK-DAG: %[[BYTE:.*]] = arith.constant 17408 : i32
+  // CHECK: %[[SHIFTED:.*]] = arith.shrui %[[W]]
+  // CHECK: %[[PAIR:.*]] = nvvm.prmt <default> %[[BYTE]], %[[W]], %[[SHIFTED]]
+  // CHECK: %[[CODES:.*]] = arith.andi %[[PAIR]], %[[MASK]] : i32
+  // CHECK: arith.ori %[[CODES]], %[[UPPER]] : i32
+  // CHECK-COUNT-3: nvvm.prmt
+  // CHECK: %[[MORE:.*]] = arith.addi
+  // CHECK: %[[LESS:.*]] = arith.sitofp %[[MORE]] : i32 to f16
+  // CHECK: %[[ALL:.*]] = vector.broadcast %[[LESS]]
+  // CHECK: arith.subf %{{.*}}, %[[ALL]] : vector<8xf16>
+  gpu.func @codes(%w: i32, %z: i32) -> vector<8xf16> {
+    %fifteen = arith.constant dense<15> : vector<8xi32>
+    %mask = arith.constant 15 : i32
+    %shifts = arith.constant dense<[0, 4, 8, 12, 16, 20, 24, 28]> : vector<8xi32>
+    %words = vector.broadcast %w : i32 to vector<8xi32>
+    %shifted = arith.shrsi %words, %shifts : vector<8xi32>
+    %code = arith.andi %shifted, %fifteen : vector<8xi32>
+    %one = arith.andi %z, %mask : i32
+    %zero = vector.broadcast %one : i32 to vector<8xi32>
+    %difference = arith.subi %code, %zero : vector<8xi32>
+    %float = arith.sitofp %difference : vector<8xi32> to vector<8xf16>
+    gpu.return %float : vector<8xf16>
+  }
 }

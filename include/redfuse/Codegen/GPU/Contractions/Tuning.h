@@ -84,6 +84,13 @@ inline constexpr BlockShape kFewFilterShapes[] = {{1, 4, 16, 32, 1}};
 inline constexpr BlockShape kPackedShapes[] = {{1, 8, 16, 16, 4},
                                                {1, 4, 64, 32, 2}};
 inline constexpr double kMostPackedBlocks = 4;
+/// Columns of packed weights that lanes unpack (PackedWeights.cpp), and those whose sums warps
+/// share; blocks of a multiprocessor from which on tiles have 32 rows, and up to which blocks
+/// share sums. Of 11008 x 4096 on an H200 with some 30 plans each: one row by 8 and 4 bits and
+/// by words 17, 13 and 13 us (the best 15, 12, 13), 16 rows 19, 15 and 14 (17, 15, 14), 64
+/// rows 35, 35 and 32 (34, 32, 31).
+inline constexpr double kMostPackedColumns = 64, kMostSlicedColumns = 16,
+                        kPackedBlocks = 2.5, kPackedSplits = 3;
 /// More of what is copied of f32, of up to 32 filters: fewer products of zeros behind short
 /// sums. A transposed convolution of 15 into 24 channels, with 135 products a sum, took 1240 us
 /// on an H200, with two slabs a stage 1425 (eager PyTorch 1135); one of 8 into 6, with 216,
@@ -122,7 +129,7 @@ inline constexpr double kMostOfZeros = 1.5;
 inline constexpr int64_t kLeastSide = 8, kLeastProducts = 1 << 14;
 /// The same of packed weights: 4 rows by 11008 x 4096 of 8 bits took threads 128 us on an H200,
 /// and takes matrix units 40.
-inline constexpr int64_t kLeastPackedSide = 2;
+inline constexpr int64_t kLeastPackedSide = 1;
 
 //===----------------------------------------------------------------------===//
 // Predicted times: cycles of a multiprocessor

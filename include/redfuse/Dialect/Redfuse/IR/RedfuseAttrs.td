@@ -254,7 +254,8 @@ def Redfuse_ContractionPlanAttr : Redfuse_Attr<"ContractionPlan", "contraction_p
 
     - the instruction of products: `mma_sync` of warps, or `wgmma` of warpgroups, four warps along
       rows
-    - `warps` of a block, along rows and along columns
+    - `warps` of a block, along rows and along columns; a third number says how many share
+      the sum of a tile (sliced-K), where warps compute an operand that they alone read
     - `instructions` of a warp's tile, along rows and along columns: 16 rows and 8 columns
       each (f64 but on sm_90: 8 rows)
     - `slabs` of a stage of the mainloop: a slab has 64 bytes of the sum of each row and
@@ -271,6 +272,13 @@ def Redfuse_ContractionPlanAttr : Redfuse_Attr<"ContractionPlan", "contraction_p
     ```mlir
     #redfuse.contraction_plan<mma_sync, warps = [2, 4], instructions = [4, 4], slabs = 1,
         stages = 2, splits = 1>
+    ```
+
+    Tiles of 32 x 8, whose sum eight warps share: each adds four of a stage's slabs.
+
+    ```mlir
+    #redfuse.contraction_plan<mma_sync, warps = [1, 1, 8], instructions = [2, 1],
+        slabs = 32, stages = 2, splits = 1>
     ```
   }];
   let parameters = (ins
