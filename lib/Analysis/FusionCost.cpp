@@ -167,10 +167,12 @@ private:
   bool isFoldedAlong(const VariableSet &columns) const;
   bool mayBeChained(const FusionSpace::Instance &instance, ReduceOp reduce,
                     const DimSets &sets) const;
-  bool isFromMemory(unsigned instance, Value v) const;
+  bool isFromMemory(unsigned instance, Value v, bool isPlain) const;
+  bool isPacked(unsigned instance, Value v, const VariableSet &others) const;
   bool isPackedAlone(const FusionSpace::Instance &instance, ReduceOp reduce,
                      const DimSets &sets) const;
   bool isNarrow(unsigned instance, Value v) const;
+  bool isByte(unsigned instance, Value v) const;
   void addProducts(unsigned number);
   double workOf(const FusionSpace::Instance &instance,
                 const DimSets &sets) const;
@@ -274,6 +276,17 @@ static Value getProducedElement(const FusionSpace &space,
   return producer.getBody().front().getTerminator()->getOperand(number);
 }
 
+/// Whether a value is an integer of 8 bits, extended, perhaps by another cascade of the group:
+/// matrix units take products of such from memory.
+bool CostBuilder::isByte(unsigned instance, Value v) const {
+  if (Operation *def = v.getDefiningOp())
+    return isa<arith::ExtSIOp, arith::ExtUIOp>(def) &&
+           def->getOperand(0).getType().isInteger(8);
+  const FusionSpace::Access *access = space.findAccess(instance, v);
+  return access && access->producer >= 0 &&
+         isByte(access->producer, getProducedElement(space, *access));
+}
+
 /// Whether a value is a 16-bit float, extended, perhaps by another cascade of the group.
 bool CostBuilder::isNarrow(unsigned instance, Value v) const {
   if (auto extend = v.getDefiningOp<arith::ExtFOp>())
@@ -336,14 +349,16 @@ bool CostBuilder::mayBeChained(const FusionSpace::Instance &instance,
 
 /// Whether a value is an element of a tensor from outside, converted or padded at most:
 /// then the tiles of a product are copied to shared memory, without a register between.
-/// What is read along no window (a filter) has a copy of its own if that pays
+/// Beside a window, what is read along none (a filter) has a copy of its own if that pays
 /// (`redfuse-prepack-operands`).
-bool CostBuilder::isFromMemory(unsigned instance, Value v) const {
+bool CostBuilder::isFromMemory(unsigned instance, Value v,
+                               bool isPlain) const {
   while (Operation *def = v.getDefiningOp()) {
     if (auto select = dyn_cast<arith::SelectOp>(def);
         select && select.getFalseValue().getDefiningOp<arith::ConstantOp>())
       v = select.getTrueValue();
-    else if (isa<arith::ExtFOp, arith::TruncFOp>(def))
+    else if (isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp,
+                 arith::ExtUIOp>(def))
       v = def->getOperand(0);
     else
       return false;
@@ -351,11 +366,40 @@ bool CostBuilder::isFromMemory(unsigned instance, Value v) const {
   const FusionSpace::Access *access = space.findAccess(instance, v);
   if (!access || access->producer < 0)
     return access;
-  if (llvm::none_of(access->index, [&](AffineExpr e) {
+  if (!isPlain && llvm::none_of(access->index, [&](AffineExpr e) {
         return space.getVariablesOf({e}).size() > 1;
       }))
     return true;
-  return isFromMemory(access->producer, getProducedElement(space, *access));
+  return isFromMemory(access->producer, getProducedElement(space, *access),
+                      isPlain);
+}
+
+/// Whether a factor is made of numbers of few bits, perhaps by another cascade of the group,
+/// and there are so few rows beside it that lanes unpack what they multiply.
+bool CostBuilder::isPacked(unsigned instance, Value v,
+                           const VariableSet &others) const {
+  if (points(others) > kFewOthers)
+    return false;
+  for (unsigned depth = 0; depth < 8; ++depth) {
+    if (isOfPackedNumbers(v))
+      return true;
+    const FusionSpace::Access *access = nullptr;
+    SmallVector<Value> open{v};
+    while (!open.empty() && !access) {
+      Value next = open.pop_back_val();
+      if (Operation *def = next.getDefiningOp())
+        llvm::append_range(open, def->getOperands());
+      else if (const FusionSpace::Access *found =
+                   space.findAccess(instance, next);
+               found && found->producer >= 0)
+        access = found;
+    }
+    if (!access)
+      return false;
+    instance = unsigned(access->producer);
+    v = getProducedElement(space, *access);
+  }
+  return false;
 }
 
 /// Whether cores gain by packing the operands of a product that is alone: there is enough of
@@ -411,12 +455,20 @@ void CostBuilder::addProducts(unsigned number) {
              llvm::all_of(
                  findProduct(reduce)->getOperands(),
                  [&](Value factor) { return isNarrow(number, factor); }),
-         isOfFloats(reduce), isPlain,
+         isOfFloats(reduce) ||
+             llvm::any_of(findProduct(reduce)->getOperands(),
+                          [&](Value factor) { return isByte(number, factor); }),
+         isPlain,
          isPlain && !scalar.contains(op) &&
              mayBeChained(instance, reduce, *sets),
-         llvm::all_of(
-             findProduct(reduce)->getOperands(),
-             [&](Value factor) { return isFromMemory(number, factor); }),
+         llvm::all_of(llvm::enumerate(findProduct(reduce)->getOperands()),
+                      [&](auto factor) {
+                        return isFromMemory(number, factor.value(), isPlain) ||
+                               isPacked(number, factor.value(),
+                                        variablesOf(instance, factor.index()
+                                                                  ? left
+                                                                  : right));
+                      }),
          points(variablesOf(instance, intoOf(reduce))) *
              points(variablesOf(
                  instance, toDimSet(reduce.getOver(), sets->getNumDims()))),
@@ -490,8 +542,8 @@ void CostBuilder::priceProducts() {
       gain = kMatrixGain;
     else if (hasTiles && product.isFloat && !isSole)
       gain = 1 / kScalarProducts;
-    if (hasTiles && isSole && !product.isPlain && !product.isCopied)
-      gain /= kComputedWindows;
+    if (hasTiles && isSole && !product.isCopied)
+      gain /= product.isPlain ? kComputedFactors : kComputedWindows;
     gains[product.reduce] = gain;
     gains[product.reduce.getOperand(0).getDefiningOp()] = gain;
   }
@@ -641,11 +693,27 @@ void CostBuilder::addRepeats() {
     cost.repeats = cost.work / (cost.work - wasted);
 }
 
+/// Indices that wrap around.
+static double countWraps(ArrayRef<AffineExpr> index) {
+  double count = 0;
+  for (AffineExpr expr : index)
+    expr.walk([&](AffineExpr e) {
+      count += e.getKind() == AffineExprKind::Mod ||
+               e.getKind() == AffineExprKind::FloorDiv;
+    });
+  return count;
+}
+
+/// Bytes that come from memory and go there, each once. What a GPU reads at several places
+/// is in a cache, and takes instructions.
 void CostBuilder::addTraffic() {
   llvm::DenseMap<Value, double> reads;
   for (const FusionSpace::Access &access : space.getAccesses()) {
     if (access.producer >= 0)
       continue;
+    if (reads.contains(access.tensor) && target.getName() == "cuda")
+      cost.work += (kReadAgain + kWrappedIndex * countWraps(access.index)) *
+                   points(space.getVariablesOf(access.index));
     double elements = 1, bytes = getTensorBytes(access.tensor);
     for (int64_t e : cast<RankedTensorType>(access.tensor.getType()).getShape())
       elements *= getAssumedExtent(e);

@@ -14,9 +14,6 @@
 using namespace mlir;
 using namespace redfuse;
 
-/// So many rows or fewer are few beside packed weights.
-static constexpr double kFewOthers = 64;
-
 using Elements = SmallVector<MatrixElement, 4>;
 
 namespace {

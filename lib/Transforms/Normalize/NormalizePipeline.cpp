@@ -51,6 +51,7 @@ void redfuse::buildNormalizePipeline(OpPassManager &pm, bool padsAreMaps) {
   }
   // Reshapes that went away bring copies and slices next to their readers.
   pm.addPass(createNormalizeViews());
+  pm.addPass(createNormalizeExtensions());
   pm.addPass(createNormalizeConstants());
   pm.addPass(createNormalizeDeadResults());
   pm.addPass(createTensorCanonicalizer());

@@ -55,6 +55,9 @@ void populateNormalizeBroadcastsPatterns(mlir::RewritePatternSet &patterns);
 /// Powers by small whole constants, to products.
 void populateNormalizePowersPatterns(mlir::RewritePatternSet &patterns);
 
+/// Extensions of integers of 8 bits, into the bodies that use them.
+void populateNormalizeExtensionsPatterns(mlir::RewritePatternSet &patterns);
+
 /// Loops over elements, to generics.
 void populateNormalizeLoopsPatterns(mlir::RewritePatternSet &patterns);
 

@@ -715,6 +715,56 @@ def NormalizePowers : NormalizePass<"powers"> {
   }];
 }
 
+def NormalizeExtensions : NormalizePass<"extensions"> {
+  let summary = "Move extensions of bytes into the bodies that use them";
+  let description = [{
+    A generic that only extends integers of 8 bits, and has one user, becomes a part of
+    that user's body: what is in memory is the bytes, and a product of extended bytes is
+    seen as one of bytes, wherever these are computed.
+
+    ```mlir
+    #rows = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @f(%x: tensor<4x8xi8>, %init: tensor<4xi32>) -> tensor<4xi32> {
+      %e = tensor.empty() : tensor<4x8xi32>
+      %wide = linalg.generic {indexing_maps = [#rows, #rows],
+                              iterator_types = ["parallel", "parallel"]}
+          ins(%x : tensor<4x8xi8>) outs(%e : tensor<4x8xi32>) {
+      ^bb0(%in: i8, %out: i32):
+        %v = arith.extsi %in : i8 to i32
+        linalg.yield %v : i32
+      } -> tensor<4x8xi32>
+      %r = linalg.generic {indexing_maps = [#rows, #row],
+                           iterator_types = ["parallel", "reduction"]}
+          ins(%wide : tensor<4x8xi32>) outs(%init : tensor<4xi32>) {
+      ^bb0(%in: i32, %out: i32):
+        %v = arith.addi %out, %in : i32
+        linalg.yield %v : i32
+      } -> tensor<4xi32>
+      return %r : tensor<4xi32>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    #map = affine_map<(d0, d1) -> (d0, d1)>
+    #map1 = affine_map<(d0, d1) -> (d0)>
+    func.func @f(%x: tensor<4x8xi8>, %init: tensor<4xi32>) -> tensor<4xi32> {
+      %r = linalg.generic {indexing_maps = [#map, #map1],
+                           iterator_types = ["parallel", "reduction"]}
+          ins(%x : tensor<4x8xi8>) outs(%init : tensor<4xi32>) {
+      ^bb0(%in: i8, %out: i32):
+        %v = arith.extsi %in : i8 to i32
+        %s = arith.addi %out, %v : i32
+        linalg.yield %s : i32
+      } -> tensor<4xi32>
+      return %r : tensor<4xi32>
+    }
+    ```
+  }];
+}
+
 def NormalizePads : NormalizePass<"pads"> {
   let summary = "Turn constant padding into a choice by position";
   let description = [{
