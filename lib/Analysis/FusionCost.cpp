@@ -148,6 +148,8 @@ private:
     bool isChained;
     /// Both factors are in memory, as they are or padded with a constant.
     bool isCopied;
+    /// One of narrow factors is computed, and too large to be copied first.
+    bool isComputed;
     /// Multiply-adds; a core packs the operands where it is alone.
     double work;
     bool isPacked;
@@ -357,8 +359,8 @@ bool CostBuilder::isFromMemory(unsigned instance, Value v,
     if (auto select = dyn_cast<arith::SelectOp>(def);
         select && select.getFalseValue().getDefiningOp<arith::ConstantOp>())
       v = select.getTrueValue();
-    else if (isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp,
-                 arith::ExtUIOp>(def))
+    else if (isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp,
+                 arith::SIToFPOp, arith::UIToFPOp>(def))
       v = def->getOperand(0);
     else
       return false;
@@ -449,26 +451,30 @@ void CostBuilder::addProducts(unsigned number) {
     bool isPlain = isReadPlainly(op, reduce);
     SmallBitVector left = findSide(reduce, *sets, 0),
                    right = findSide(reduce, *sets, 1);
+    ValueRange factors = findProduct(reduce)->getOperands();
+    bool areNarrow = isForMatrixUnits(reduce, *sets, extentOfDim) ||
+                     llvm::all_of(factors, [&](Value factor) {
+                       return isNarrow(number, factor);
+                     });
+    bool areBytes = llvm::any_of(
+        factors, [&](Value factor) { return isByte(number, factor); });
+    auto isComputed = [&](unsigned i, const SmallBitVector &others) {
+      return points(variablesOf(instance, (*sets)[factors[i]])) >
+                 kSmallFactor &&
+             !isFromMemory(number, factors[i], isPlain) &&
+             !isPacked(number, factors[i], variablesOf(instance, others));
+    };
     products.push_back(
-        {reduce,
-         isForMatrixUnits(reduce, *sets, extentOfDim) ||
-             llvm::all_of(
-                 findProduct(reduce)->getOperands(),
-                 [&](Value factor) { return isNarrow(number, factor); }),
-         isOfFloats(reduce) ||
-             llvm::any_of(findProduct(reduce)->getOperands(),
-                          [&](Value factor) { return isByte(number, factor); }),
-         isPlain,
+        {reduce, areNarrow, isOfFloats(reduce) || areBytes, isPlain,
          isPlain && !scalar.contains(op) &&
              mayBeChained(instance, reduce, *sets),
-         llvm::all_of(llvm::enumerate(findProduct(reduce)->getOperands()),
-                      [&](auto factor) {
-                        return isFromMemory(number, factor.value(), isPlain) ||
-                               isPacked(number, factor.value(),
-                                        variablesOf(instance, factor.index()
-                                                                  ? left
-                                                                  : right));
+         llvm::all_of(factors,
+                      [&](Value factor) {
+                        return isFromMemory(number, factor,
+                                            /*isPlain=*/false);
                       }),
+         (areNarrow || areBytes) &&
+             (isComputed(0, right) || isComputed(1, left)),
          points(variablesOf(instance, intoOf(reduce))) *
              points(variablesOf(
                  instance, toDimSet(reduce.getOver(), sets->getNumDims()))),
@@ -542,8 +548,10 @@ void CostBuilder::priceProducts() {
       gain = kMatrixGain;
     else if (hasTiles && product.isFloat && !isSole)
       gain = 1 / kScalarProducts;
-    if (hasTiles && isSole && !product.isCopied)
-      gain /= product.isPlain ? kComputedFactors : kComputedWindows;
+    if (hasTiles && isSole && !product.isPlain && !product.isCopied)
+      gain /= kComputedWindows;
+    if (hasTiles && isSole && product.isPlain && product.isComputed)
+      gain /= kComputedFactors;
     gains[product.reduce] = gain;
     gains[product.reduce.getOperand(0).getDefiningOp()] = gain;
   }

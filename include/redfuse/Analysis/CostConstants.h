@@ -67,6 +67,8 @@ inline constexpr double kComputedWindows = 3;
 /// concatenated of 63 and 256 elements, 192000 of them, by 256 columns (f16) 2174, where products
 /// of matrices in memory take 80 and 90.
 inline constexpr double kComputedFactors = 3;
+/// Elements of a factor up to which this is not so: it is copied first, if that pays.
+inline constexpr double kSmallFactor = 1 << 20;
 /// Work of a read of an element that was read at another place before, from a cache of a GPU's
 /// multiprocessor, which has 32 elements a cycle where f32 has 256 operations: three steps of a
 /// heat equation in one kernel, which read 111 places, took 12.5 ms on an H200, one step 45 us.
