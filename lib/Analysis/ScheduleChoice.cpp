@@ -345,6 +345,13 @@ static void chooseGrid(const ScheduleShape &shape, TargetAttr target,
                     : hasTaps      ? double(results * kTapThreads)
                     : writesLong   ? kGpuWritingBlockPoints
                                    : kGpuBlockPoints;
+    // Threads have all that a map reads of their points in registers at once.
+    if (isGpu(target) && shape.reduced.none()) {
+      double inputs = llvm::count_if(shape.maps, [&](AffineMap map) {
+        return 2 * product(shape, getDimsOf(map)) > shape.points;
+      });
+      wanted *= std::min(1.0, kFewMapInputs / std::max(1.0, inputs));
+    }
     // Neighbours in memory first, then outwards.
     SmallVector<int64_t> order(llvm::reverse(grid));
     llvm::stable_sort(order, [&](int64_t a, int64_t b) {

@@ -221,6 +221,9 @@ inline constexpr int64_t kTileVectors = 4, kLeastTileRows = 8;
 /// are written too have fewer: blocks that end make room for others' loads.
 inline constexpr double kBlockPoints = 16384, kGpuBlockPoints = 4096,
                         kGpuWritingBlockPoints = 2048, kLongRow = 512;
+/// Inputs of a map from which on it has fewer points. Estimated: five to nine have the tiles of
+/// two on an H200; with more than ten, registers held none.
+inline constexpr double kFewMapInputs = 8;
 /// Elements of windows that a thread of a GPU holds at a time, of how many results at
 /// most, elements up to which it holds one window, and threads that take the results of
 /// a block. Estimated.

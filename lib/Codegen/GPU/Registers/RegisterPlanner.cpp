@@ -252,6 +252,16 @@ std::optional<RegisterLayout> RegisterPlanner::run() const {
   if (demands.streamed.none() || demands.canHoldStream())
     if (Layout held = hold(demands.whereStreamIsHeld(), lanes))
       return held;
+  // What reads many tensors has shorter vectors of each.
+  for (RegisterLayout fewer = lanes;
+       demands.streamed.none() && demands.reduced.none() &&
+       demands.scanned.none() && fewer.lanes > 1;) {
+    for (DimShare &share : fewer.dims)
+      share.lanes = std::max<int64_t>(1, share.lanes / 2);
+    fewer.lanes /= 2;
+    if (Layout held = hold(demands.whereStreamIsHeld(), fewer))
+      return held;
+  }
   if (demands.streamed.none() ||
       !chooseCluster(demands, lanes, /*isHeld=*/false))
     return std::nullopt;

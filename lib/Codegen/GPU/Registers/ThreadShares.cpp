@@ -131,7 +131,16 @@ void ThreadShares::dealResident() {
       n = std::min<int64_t>(n * vectorsOf(d), 1 << 24);
     most = std::max(most, n);
   }
-  int64_t each = std::max<int64_t>(1, kThreadElements / layout.lanes);
+  // Of many tensors that a map reads, it has fewer elements each.
+  int64_t elements = kThreadElements;
+  if (demands.reduced.none() && demands.scanned.none()) {
+    int64_t inputs =
+        llvm::count_if(demands.accesses, [&](const TensorAccess &access) {
+          return access.isInput && access.dims == all;
+        });
+    elements = elements * kMapInputs / std::max(kMapInputs, inputs);
+  }
+  int64_t each = std::max<int64_t>(1, elements / layout.lanes);
   int64_t threads = std::clamp<int64_t>(
       llvm::PowerOf2Ceil(llvm::divideCeil(most, each)),
       demands.limits.warp * layout.cluster, kMaxThreads * layout.cluster);
@@ -152,7 +161,8 @@ void ThreadShares::dealResident() {
         others *= demands.capacity[d];
     int64_t own = llvm::PowerOf2Ceil(vectorsOf(*row));
     // A warp has a short row to itself: nothing goes through shared memory.
-    if (own * layout.lanes <= 32 * demands.limits.warp && others > 1) {
+    if (own * layout.lanes <= 32 * demands.limits.warp && others > 1 &&
+        elements == kThreadElements) {
       own = std::min<int64_t>(own, demands.limits.warp);
       layout.threads = threads = std::clamp<int64_t>(
           own * llvm::PowerOf2Ceil(others), demands.limits.warp, threads);
