@@ -294,7 +294,9 @@ static void chooseGrid(const ScheduleShape &shape, TargetAttr target,
     // rows and columns that both are independent.
     int64_t last = grid.back();
     tiles[last] = std::min<int64_t>(extent(last), kTileVectors * lanes);
-    least[last] = lanes;
+    // Beside other reductions threads of a GPU have no vectors along it: 32 rows of maxima
+    // of 128 x 2500 elements and a product of these, as two blocks, took 0.38 ms on an H200.
+    least[last] = isGpu(target) && shape.reduces.size() > 1 ? 1 : lanes;
     if (grid.size() > 1 && extent(last) * 2 <= lanes) {
       int64_t row = grid[grid.size() - 2];
       tiles[row] = std::min<int64_t>(extent(row), kTileVectors * lanes);
