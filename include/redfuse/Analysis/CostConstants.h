@@ -32,6 +32,9 @@ inline constexpr double kFunctionCost = 16, kDivisionCost = 8, kExtractCost = 2,
 inline constexpr double kPointsOfPrefix = 16;
 /// Work of a map up to which it is computed again rather than read. Estimated.
 inline constexpr double kCheapMapCost = 8;
+/// Elements of a reduction up to which it may be made again for another reader, where it has
+/// twice that work at most: distances of points, of three coordinates.
+inline constexpr double kFewRepeated = 4;
 /// How much faster matrix units of a GPU multiply than other units do in f32: 16
 /// times on an A100 by its data sheet, of which rows that stay empty take a part.
 inline constexpr double kMatrixGain = 4;

@@ -489,7 +489,29 @@ void FusionPlanner::growBesideEachOther() {
   }
 }
 
-/// What makes `edge`, up to what is in memory anyway: cheap maps of one group, in block
+/// Whether it is cheap to do again for another reader: a cheap map, or a reduction of a few
+/// elements each (the squares of three differences).
+static bool isCheap(CascadeOp op) {
+  if (isCheapMap(op))
+    return true;
+  SmallVector<int64_t> extents = getStaticExtents(op);
+  double cost = 0, reduced = 1;
+  for (Operation &inner : op.getBody().front()) {
+    if (auto reduce = dyn_cast<ReduceOp>(inner)) {
+      for (int64_t d : reduce.getOver())
+        reduced *= getAssumedExtent(extents[d]);
+      cost += double(reduce->getNumOperands());
+      continue;
+    }
+    if (isRootOp(&inner) || !isMemoryEffectFree(&inner) ||
+        getOpCost(&inner) >= kDivisionCost)
+      return false;
+    cost += getOpCost(&inner);
+  }
+  return reduced <= kFewRepeated && reduced * cost <= 2 * kCheapMapCost;
+}
+
+/// What makes `edge`, up to what is in memory anyway: cheap ones of one group, in block
 /// order; none if something else is between.
 SmallVector<CascadeOp> FusionPlanner::findCheapMaps(OpResult edge) {
   unsigned group = groupOf.lookup(edge.getOwner());
@@ -503,7 +525,7 @@ SmallVector<CascadeOp> FusionPlanner::findCheapMaps(OpResult edge) {
   maps.insert(edge.getOwner());
   for (unsigned i = 0; i < maps.size(); ++i) {
     auto map = cast<CascadeOp>(maps[i]);
-    if (!isCheapMap(map))
+    if (!isCheap(map))
       return {};
     for (OpResult input : producersOf(map))
       if (groupOf.lookup(input.getOwner()) == group && !isInMemory(input))
@@ -573,7 +595,7 @@ bool FusionPlanner::duplicateCheapMaps(RewriterBase &rewriter) {
     for (OpResult edge : producersOf(consumer)) {
       auto producer = cast<CascadeOp>(edge.getOwner());
       unsigned a = groupOf.lookup(producer), b = groupOf.lookup(consumer);
-      if (a == b || groups[a]->ops.size() == 1 || !isCheapMap(producer))
+      if (a == b || groups[a]->ops.size() == 1 || !isCheap(producer))
         continue;
       SmallVector<CascadeOp> maps = findCheapMaps(edge);
       if (!maps.empty() && maps.size() < groups[a]->ops.size() &&
