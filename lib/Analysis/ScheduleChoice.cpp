@@ -352,7 +352,8 @@ static void chooseGrid(const ScheduleShape &shape, TargetAttr target,
       double inputs = llvm::count_if(shape.maps, [&](AffineMap map) {
         return 2 * product(shape, getDimsOf(map)) > shape.points;
       });
-      wanted *= std::min(1.0, kFewMapInputs / std::max(1.0, inputs));
+      if (inputs > kFewMapInputs)
+        wanted *= kFewMapInputs / (2 * inputs);
     }
     // Neighbours in memory first, then outwards.
     SmallVector<int64_t> order(llvm::reverse(grid));

@@ -73,11 +73,12 @@ inline constexpr double kComputedFactors = 3;
 /// Elements of a factor up to which this is not so: it is copied first, if that pays.
 inline constexpr double kSmallFactor = 1 << 20;
 /// Work of a read of an element that was read at another place before, from a cache of a GPU's
-/// multiprocessor, which has 32 elements a cycle where f32 has 256 operations: three steps of a
-/// heat equation in one kernel, which read 111 places, took 12.5 ms on an H200, one step 45 us.
+/// multiprocessor, which has 32 elements a cycle where f32 has 256 operations.
 inline constexpr double kReadAgain = 8;
-/// What finding such a place adds where an index wraps around (a modulus), for each.
-inline constexpr double kWrappedIndex = 4;
+/// What finding such a place adds where an index wraps around (a modulus), for each. Two steps of a
+/// heat equation in one kernel, which reads 45 places of 8.6 million points, took 340 us on an
+/// H200: 58 operations a read, of which most has one or two such indices.
+inline constexpr double kWrappedIndex = 30;
 /// So many rows or fewer are few beside packed weights: of the instruction these are its columns.
 inline constexpr double kFewOthers = 64;
 /// How much slower than other additions are those of windows that another reduction of the
@@ -224,9 +225,9 @@ inline constexpr int64_t kTileVectors = 4, kLeastTileRows = 8;
 /// are written too have fewer: blocks that end make room for others' loads.
 inline constexpr double kBlockPoints = 16384, kGpuBlockPoints = 4096,
                         kGpuWritingBlockPoints = 2048, kLongRow = 512;
-/// Inputs of a map from which on it has fewer points. Estimated: five to nine have the tiles of
-/// two on an H200; with more than ten, registers held none.
-inline constexpr double kFewMapInputs = 8;
+/// Inputs of a map up to which it has as many points: registers hold none of more, with the
+/// elements that threads have of few. Estimated.
+inline constexpr double kFewMapInputs = 6;
 /// Elements of windows that a thread of a GPU holds at a time, of how many results at
 /// most, elements up to which it holds one window, and threads that take the results of
 /// a block. Estimated.

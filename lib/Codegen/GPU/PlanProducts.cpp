@@ -70,6 +70,8 @@ struct FoundProducts {
   bool hasBuffers = false;
   /// The dims of rows and columns.
   SmallBitVector free;
+  /// Points of the largest contraction, and of the largest nest that is none.
+  double products = 0, others = 0;
 };
 
 /// Chooses tiles for the dims of the grid that are rows and columns of products.
@@ -78,9 +80,9 @@ public:
   ProductTileChoice(const KernelSpace &space, const FoundProducts &products,
                     int64_t units);
   SmallVector<int64_t> run();
+  double countTiles() const;
 
 private:
-  double countTiles() const;
   bool fits(unsigned d) const {
     return ShapedType::isDynamic(space.staticExtents[d]) ||
            tiles[d] < space.staticExtents[d];
@@ -112,8 +114,15 @@ static FoundProducts findProducts(const KernelPrograms &programs,
   for (auto &[op, program] : programs) {
     found.hasBuffers |= !program->getBuffers().empty();
     for (const LoopNest &nest : program->getNests()) {
-      if (!nest.contraction || !nest.contraction->matrix)
+      SmallBitVector dims = nest.dims;
+      for (unsigned d : nest.over)
+        dims.set(d);
+      double points = extentOfAll(llvm::to_vector(dims.set_bits()));
+      if (!nest.contraction || !nest.contraction->matrix) {
+        found.others = std::max(found.others, points);
         continue;
+      }
+      found.products = std::max(found.products, points);
       const MatrixForm &form = *nest.contraction->matrix;
       found.isWorthwhile |=
           std::min(extentOfAll(form.rows), extentOfAll(form.columns)) >=
@@ -186,7 +195,13 @@ redfuse::planProducts(KernelOp kernel, LaunchOp launch,
     return std::optional<SmallVector<int64_t>>();
   if (!space.schedule)
     return std::optional(SmallVector<int64_t>());
-  return std::optional(ProductTileChoice(space, products, units).run());
+  ProductTileChoice choice(space, products, units);
+  SmallVector<int64_t> tiles = choice.run();
+  // Little products behind large reductions: blocks for all multiprocessors are worth more.
+  if (products.others > products.products &&
+      choice.countTiles() < double(units))
+    return std::optional<SmallVector<int64_t>>();
+  return std::optional(std::move(tiles));
 }
 
 FailureOr<KernelSpace> redfuse::takeProductTiles(LaunchOp launch,
