@@ -353,8 +353,7 @@ bool CostBuilder::mayBeChained(const FusionSpace::Instance &instance,
 /// then the tiles of a product are copied to shared memory, without a register between.
 /// Beside a window, what is read along none (a filter) has a copy of its own if that pays
 /// (`redfuse-prepack-operands`).
-bool CostBuilder::isFromMemory(unsigned instance, Value v,
-                               bool isPlain) const {
+bool CostBuilder::isFromMemory(unsigned instance, Value v, bool isPlain) const {
   while (Operation *def = v.getDefiningOp()) {
     if (auto select = dyn_cast<arith::SelectOp>(def);
         select && select.getFalseValue().getDefiningOp<arith::ConstantOp>())

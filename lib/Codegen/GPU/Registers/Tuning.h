@@ -54,7 +54,7 @@ inline constexpr int64_t kTransposingThreads = 256;
 /// times `kCrowded`.
 inline constexpr int64_t kThreadElements = 16, kCrowded = 4;
 /// Tensors that a map reads from which on threads have fewer elements of each. Estimated.
-inline constexpr int64_t kMapInputs = 6;
+inline constexpr int64_t kMapInputs = 5;
 /// Bytes read for each that is stored, and vectors of a tile, from which on those along
 /// odd extents begin anywhere.
 inline constexpr int64_t kOverlappedVectors = 8;
