@@ -127,8 +127,7 @@ def NormalizeGeneralize : NormalizePass<"generalize"> {
         -> tensor<5x3xf32> {
       %r = linalg.generic {indexing_maps = [#a, #b, #c],
                            iterator_types = ["parallel", "parallel", "reduction"]}
-          ins(%a, %b : tensor<5x7xf32>, tensor<7x3xf32>)
-          outs(%c : tensor<5x3xf32>) {
+          ins(%a, %b : tensor<5x7xf32>, tensor<7x3xf32>) outs(%c : tensor<5x3xf32>) {
       ^bb0(%x: f32, %y: f32, %sum: f32):
         %p = arith.mulf %x, %y : f32
         %s = arith.addf %sum, %p : f32
@@ -169,8 +168,7 @@ def NormalizeDeadResults : NormalizePass<"dead-results"> {
     func.func @f(%x: tensor<?xf32>, %y: tensor<?xf32>, %z: tensor<?xf32>)
         -> tensor<?xf32> {
       %r = linalg.generic {indexing_maps = [#id, #id],
-                           iterator_types = ["parallel"]}
-          ins(%x : tensor<?xf32>) outs(%y : tensor<?xf32>) {
+                           iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%y : tensor<?xf32>) {
       ^bb0(%a: f32, %u: f32):
         %p = arith.addf %a, %u : f32
         linalg.yield %p : f32
@@ -187,8 +185,7 @@ def NormalizeConstants : NormalizePass<"constants"> {
     Splat and 0-d constant tensors and `linalg.fill`s read by a generic become
     scalars in its body; a generic or a splat constant that only writes one
     scalar becomes a `linalg.fill`; floating point casts of constants fold. A
-    constant table of integers that is a sum of multiples of its own positions
-    is computed from them.
+    constant table of integers that is a sum of multiples of its own positions is computed from them.
 
     ```mlir
     #id = affine_map<(i) -> (i)>
@@ -211,8 +208,7 @@ def NormalizeConstants : NormalizePass<"constants"> {
     func.func @f(%x: tensor<8xf32>, %e: tensor<8xf32>) -> tensor<8xf32> {
       %two = arith.constant 2.0 : f32
       %r = linalg.generic {indexing_maps = [#id, #id],
-                           iterator_types = ["parallel"]}
-          ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+                           iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
       ^bb0(%a: f32, %out: f32):
         %p = arith.mulf %a, %two : f32
         linalg.yield %p : f32
@@ -272,8 +268,7 @@ def NormalizeReshapes : NormalizePass<"reshapes"> {
     A reshape beside a generic is folded by expanding the generic's loops (and by
     collapsing them where they cannot be expanded), until none is left between
     two computing ops, which could not be fused across it. Dims that are
-    collapsed and expanded across each other are first cut into what both are
-    made of.
+    collapsed and expanded across each other are first cut into what both are made of.
 
     ```mlir
     #id = affine_map<(i) -> (i)>
@@ -361,13 +356,11 @@ def NormalizeSorts : NormalizePass<"sorts"> {
   let description = [{
     A top-k is a reduction and can be fused, a sort cannot. `tm_tensor.sort`
     whose results are read only through slices of the first k elements along the
-    sorted dimension becomes `tm_tensor.topk`; positions that were sorted along
-    are then implied.
+    sorted dimension becomes `tm_tensor.topk`; positions that were sorted along are then implied.
 
     ```mlir
     func.func @f(%x: tensor<9xf32>, %i: tensor<9xi64>) -> tensor<3xi64> {
-      %s:2 = tm_tensor.sort dimension(0)
-          outs(%x, %i : tensor<9xf32>, tensor<9xi64>) {
+      %s:2 = tm_tensor.sort dimension(0) outs(%x, %i : tensor<9xf32>, tensor<9xi64>) {
       ^bb0(%a: f32, %b: f32, %p: i64, %q: i64):
         %ordered = arith.cmpf oge, %a, %b : f32
         tm_tensor.yield %ordered : i1
@@ -383,8 +376,7 @@ def NormalizeSorts : NormalizePass<"sorts"> {
     func.func @f(%x: tensor<9xf32>, %i: tensor<9xi64>) -> tensor<3xi64> {
       %v = tensor.empty() : tensor<3xf32>
       %w = tensor.empty() : tensor<3xi64>
-      %t:2 = tm_tensor.topk dimension(0)
-          ins(%x, %i : tensor<9xf32>, tensor<9xi64>)
+      %t:2 = tm_tensor.topk dimension(0) ins(%x, %i : tensor<9xf32>, tensor<9xi64>)
           outs(%v, %w : tensor<3xf32>, tensor<3xi64>) {
       ^bb0(%new: f32, %placed: f32):
         %before = arith.cmpf ult, %placed, %new : f32
@@ -408,8 +400,7 @@ def NormalizeSelections : NormalizePass<"selections"> {
     region is the order of numbers or its reverse, the elements are selected by
     `redfuse.select`: only of the ranks that are used, along the last dim. Another dim
     changes places with it. What is sorted along and is no position is gathered. On a GPU
-    the first ranks of few long rows are selected from pieces of them, and then from
-    what these give.
+    the first ranks of few long rows are selected from pieces of them, and then from what these give.
 
     ```mlir
     func.func @f(%x: tensor<9xf32>) -> tensor<9xf32> {
@@ -468,8 +459,7 @@ def NormalizeScans : NormalizePass<"scans"> {
         -> tensor<5x7xf32> {
       // ... %zeros is filled with zeros, %e is empty
       %r:2 = linalg.generic {indexing_maps = [#all, #row, #all],
-                             iterator_types = ["parallel", "reduction"]}
-          ins(%x : tensor<5x7xf32>)
+                             iterator_types = ["parallel", "reduction"]} ins(%x : tensor<5x7xf32>)
           outs(%zeros, %e : tensor<5xf32>, tensor<5x7xf32>) {
       ^bb0(%a: f32, %sum: f32, %out: f32):
         %s = arith.addf %sum, %a : f32
@@ -618,8 +608,7 @@ def NormalizeGathers : NormalizePass<"gathers"> {
     #id = affine_map<(i) -> (i)>
     func.func @f(%x: tensor<8xf32>, %k: index, %e: tensor<8xf32>) -> f32 {
       %y = linalg.generic {indexing_maps = [#id, #id],
-                           iterator_types = ["parallel"]}
-          ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+                           iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
       ^bb0(%a: f32, %out: f32):
         %p = arith.mulf %a, %a : f32
         linalg.yield %p : f32
@@ -676,8 +665,7 @@ def NormalizeBroadcasts : NormalizePass<"broadcasts"> {
         -> tensor<5x7xf32> {
       %r = linalg.generic {indexing_maps = [#all, #column, #all],
                            iterator_types = ["parallel", "parallel"]}
-          ins(%x, %b : tensor<5x7xf32>, tensor<7xf32>)
-          outs(%e : tensor<5x7xf32>) {
+          ins(%x, %b : tensor<5x7xf32>, tensor<7xf32>) outs(%e : tensor<5x7xf32>) {
       ^bb0(%a: f32, %c: f32, %out: f32):
         %s = arith.addf %a, %c : f32
         linalg.yield %s : f32
@@ -718,48 +706,43 @@ def NormalizePowers : NormalizePass<"powers"> {
 def NormalizeExtensions : NormalizePass<"extensions"> {
   let summary = "Move extensions of bytes into the bodies that use them";
   let description = [{
-    A generic that only extends integers of 8 bits, and has one user, becomes a part of
-    that user's body: what is in memory is the bytes, and a product of extended bytes is
-    seen as one of bytes, wherever these are computed.
+    A generic that only extends integers of 8 bits, for one user, becomes a part of its
+    body: bytes are in memory, and a product is seen as one of bytes, wherever made.
 
     ```mlir
-    #rows = affine_map<(i, j) -> (i, j)>
-    #row = affine_map<(i, j) -> (i)>
-    func.func @f(%x: tensor<4x8xi8>, %init: tensor<4xi32>) -> tensor<4xi32> {
-      %e = tensor.empty() : tensor<4x8xi32>
-      %wide = linalg.generic {indexing_maps = [#rows, #rows],
-                              iterator_types = ["parallel", "parallel"]}
-          ins(%x : tensor<4x8xi8>) outs(%e : tensor<4x8xi32>) {
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%x: tensor<8xi8>) -> tensor<8xi32> {
+      %e = tensor.empty() : tensor<8xi32>
+      %wide = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+          ins(%x : tensor<8xi8>) outs(%e : tensor<8xi32>) {
       ^bb0(%in: i8, %out: i32):
         %v = arith.extsi %in : i8 to i32
         linalg.yield %v : i32
-      } -> tensor<4x8xi32>
-      %r = linalg.generic {indexing_maps = [#rows, #row],
-                           iterator_types = ["parallel", "reduction"]}
-          ins(%wide : tensor<4x8xi32>) outs(%init : tensor<4xi32>) {
+      } -> tensor<8xi32>
+      %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+          ins(%wide : tensor<8xi32>) outs(%e : tensor<8xi32>) {
       ^bb0(%in: i32, %out: i32):
-        %v = arith.addi %out, %in : i32
+        %v = arith.muli %in, %in : i32
         linalg.yield %v : i32
-      } -> tensor<4xi32>
-      return %r : tensor<4xi32>
+      } -> tensor<8xi32>
+      return %r : tensor<8xi32>
     }
     ```
 
     becomes
 
     ```mlir
-    #map = affine_map<(d0, d1) -> (d0, d1)>
-    #map1 = affine_map<(d0, d1) -> (d0)>
-    func.func @f(%x: tensor<4x8xi8>, %init: tensor<4xi32>) -> tensor<4xi32> {
-      %r = linalg.generic {indexing_maps = [#map, #map1],
-                           iterator_types = ["parallel", "reduction"]}
-          ins(%x : tensor<4x8xi8>) outs(%init : tensor<4xi32>) {
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%x: tensor<8xi8>) -> tensor<8xi32> {
+      %e = tensor.empty() : tensor<8xi32>
+      %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+          ins(%x : tensor<8xi8>) outs(%e : tensor<8xi32>) {
       ^bb0(%in: i8, %out: i32):
         %v = arith.extsi %in : i8 to i32
-        %s = arith.addi %out, %v : i32
+        %s = arith.muli %v, %v : i32
         linalg.yield %s : i32
-      } -> tensor<4xi32>
-      return %r : tensor<4xi32>
+      } -> tensor<8xi32>
+      return %r : tensor<8xi32>
     }
     ```
   }];
@@ -794,8 +777,7 @@ def NormalizePads : NormalizePass<"pads"> {
       %r = linalg.generic {
           indexing_maps = [affine_map<(d0) -> ((d0 + 7) mod 8)>,
                            affine_map<(d0) -> (d0)>],
-          iterator_types = ["parallel"]}
-          ins(%x : tensor<8xf32>) outs(%empty : tensor<10xf32>) {
+          iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%empty : tensor<10xf32>) {
       ^bb0(%in: f32, %out: f32):
         %c1 = arith.constant 1 : index
         %c9 = arith.constant 9 : index
