@@ -55,3 +55,30 @@ redfuse.kernel @own_0 attributes {num_inputs = 2 : i64,
   } -> tensor<64x44xf32>
   redfuse.yield %r : tensor<64x44xf32>
 }
+
+// Little products behind large reductions have no tile that leaves multiprocessors without a block.
+// CHECK-LABEL: func.func @little
+// CHECK-NEXT: redfuse.launch @little_0
+// CHECK-NOT: product_tiles
+// CHECK: return
+#v = affine_map<(i, j, k, l) -> (i, k, l)>
+#u = affine_map<(i, j, k, l) -> (j, k)>
+#y = affine_map<(i, j, k, l) -> (i, j)>
+func.func @little(%x: memref<32x128x2500xbf16>, %w: memref<9x128xbf16>, %out: memref<32x9xf32>) {
+  redfuse.launch @little_0 ins(%x, %w : memref<32x128x2500xbf16>, memref<9x128xbf16>) outs(%out : memref<32x9xf32>)
+  return
+}
+redfuse.kernel @little_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0], tiles = [1, 0, 0, 0]>} {
+^bb0(%x: tensor<32x128x2500xbf16>, %w: tensor<9x128xbf16>, %init: tensor<32x9xf32>):
+  %r = redfuse.cascade {indexing_maps = [#v, #u, #y]} ins(%x, %w : tensor<32x128x2500xbf16>, tensor<9x128xbf16>) outs(%init : tensor<32x9xf32>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %m = redfuse.reduce maximumf %a over [3] into [0, 2] : bf16
+    %mw = arith.extf %m : bf16 to f32
+    %bw = arith.extf %b : bf16 to f32
+    %p = arith.mulf %mw, %bw : f32
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<32x9xf32>
+  redfuse.yield %r : tensor<32x9xf32>
+}
