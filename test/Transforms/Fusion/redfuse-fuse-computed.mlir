@@ -11,7 +11,7 @@
 #o = affine_map<(i, j, k) -> (i, j)>
 
 // CHECK-LABEL: func.func @gate
-// CHECK: %[[G:.*]] = redfuse.cascade {{.*}} -> tensor<2042x5760xbf16>
+// CHECK: %[[G:.*]] = redfuse.cascade {{.*}} outs(%{{.*}} : tensor<2042x5760xbf16>)
 // CHECK: = redfuse.cascade {{.*}} ins(%[[G]],
 // CHECK: redfuse.reduce add
 module attributes {redfuse.target = #redfuse.target<"cuda", units = 132, vector_bits = 512, l1 = 65536, l2 = 524288, flops = 67000, bandwidth = 3300, launch_ns = 3000, chip = "sm_90a">} {
