@@ -14,6 +14,7 @@
 #include "redfuse/Dialect/Redfuse/Utils/Refusal.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -174,8 +175,21 @@ static bool isProductOfFewRows(CascadeOp cascade, const ScheduleShape &shape) {
         : floats == 2 ? isRoundedBehind(reduce)
                       : false))
     return false;
-  // One row by packed weights is as many.
-  if ((isPacked || integers == 1) && !reduce.getInto().empty())
+  // One row by packed weights is as many, where bytes are neighbours along the sum.
+  auto areAlongSum = [&] {
+    for (auto [map, input] :
+         llvm::zip(cascade.getIndexingMapsArray(), cascade.getInputs())) {
+      if (!getElementTypeOrSelf(input.getType()).isInteger(8))
+        continue;
+      if (map.getNumResults() == 0)
+        return false;
+      auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
+      if (!last || !llvm::is_contained(reduce.getOver(), last.getPosition()))
+        return false;
+    }
+    return true;
+  };
+  if ((isPacked || integers == 1) && !reduce.getInto().empty() && areAlongSum())
     return true;
   return isMatrixProduct(reduce, shape.sets, [&](unsigned d) {
     return extents[d] > 1 ? std::max(double(extents[d]), kVectorExtent + 1)

@@ -527,6 +527,9 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   if (arePacked)
     if (auto plan = planPackedWeights(found, space, cost.units))
       return plan;
+  // One row of what others unpack is left to threads.
+  if (std::min(cost.rows, cost.columns) < 2)
+    return std::nullopt;
   // A multiprocessor does 128 multiply-adds of f32 in a cycle, older ones 64.
   cost.cyclesOfSecond = std::max(kLeastClock, double(chip.flops) * 1e9 /
                                                   double(chip.units) / 256);
