@@ -286,11 +286,21 @@ std::optional<MatrixForm> TileProgram::matchMatrix(ReduceOp reduce,
   double least = 0;
   bool isFirst = options.isStaged && left.test(findResultDim(reduce));
   // Packed numbers are rows beside few others: of those the instruction has 16, and fewer
-  // columns.
+  // columns. So lanes unpack them, if bytes are neighbours along the sum.
+  auto areAlongSum = [&](Value packed) {
+    BlockArgument codes = findMainArgument(packed);
+    if (!codes)
+      return false;
+    std::optional<unsigned> contiguous =
+        sources[codes.getArgNumber()].contiguous;
+    return codes.getType().isInteger(32) ||
+           (contiguous && over.test(*contiguous));
+  };
   for (auto [packed, other, others, isSwapped] :
        {std::tuple(lhs, rhs, &right, false), {rhs, lhs, &left, true}})
     if (options.isStaged && isOfPackedNumbers(packed) &&
-        !isOfPackedNumbers(other) && capacityOf(*others) <= kFewOthers)
+        !isOfPackedNumbers(other) && areAlongSum(packed) &&
+        capacityOf(*others) <= kFewOthers)
       isFirst = isSwapped;
   for (bool isSwapped : {isFirst, !isFirst}) {
     if (best && options.isStaged)
