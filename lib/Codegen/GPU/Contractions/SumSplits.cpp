@@ -20,8 +20,9 @@ SumShare SumSplits::shareOf(Value split, SumOrder &order) {
       b, loc, arith::MulIOp::create(b, loc, split, length), total);
   Value end = arith::MinUIOp::create(
       b, loc, arith::AddIOp::create(b, loc, begin, length), total);
+  // Of other operands what is known leaves sums of f32 no registers.
   std::optional<int64_t> known = order.staticCount();
-  bool isWhole = known && !tiling.isByBoxes() &&
+  bool isWhole = known && (left.isDirect || right.isDirect) &&
                  *known % (tiling.stageSums() * plan.getSplits()) == 0;
   return {begin, end, isWhole};
 }
