@@ -525,7 +525,8 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   }
   cost.units = double(units);
   if (arePacked)
-    if (auto plan = planPackedWeights(found, space, cost.units))
+    if (auto plan = planPackedWeights(found, cost.batch, cost.rows,
+                                      cost.columns, cost.sums, cost.units))
       return plan;
   // One row of what others unpack is left to threads.
   if (std::min(cost.rows, cost.columns) < 2)

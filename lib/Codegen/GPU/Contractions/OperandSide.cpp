@@ -143,7 +143,8 @@ bool redfuse::isInPairs(const OperandSide &side,
                         const ContractionTiling &tiling, unsigned codes,
                         unsigned innerSum) {
   auto argument = dyn_cast<BlockArgument>(side.factor);
-  if (!argument || side.isDirect || emitter.getDim(codes).staticSize != 2 ||
+  if (!argument || side.isDirect || side.isAlongRows ||
+      tiling.operands.isCopied || emitter.getDim(codes).staticSize != 2 ||
       bytesOf(argument.getType()) != tiling.elementBytes() ||
       argument.getType() !=
           typeOf(side.element, argument.getType().getContext()))

@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 #include "PackedWeights.h"
 
-#include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 
@@ -37,18 +36,10 @@ bool redfuse::canBeDirect(const FoundContraction &found, bool isLeft) {
 }
 
 std::optional<ContractionPlanAttr>
-redfuse::planPackedWeights(const FoundContraction &found,
-                           const KernelSpace &space, double units) {
-  const MatrixForm &form = found.form();
-  const MatrixInstruction &x = form.instruction;
-  auto extentOf = [&](ArrayRef<unsigned> dims) {
-    double points = 1;
-    for (unsigned d : dims)
-      points *= getAssumedExtent(space.staticExtents[d]);
-    return points;
-  };
-  double rows = extentOf(form.rows), columns = extentOf(form.columns),
-         sums = extentOf(form.sums), batch = extentOf(form.batch);
+redfuse::planPackedWeights(const FoundContraction &found, double batch,
+                           double rows, double columns, double sums,
+                           double units) {
+  const MatrixInstruction &x = found.form().instruction;
   if (elementBits(x.left) != 16 || columns > kMostPackedColumns ||
       !canBeDirect(found, /*isLeft=*/true))
     return std::nullopt;

@@ -13,8 +13,8 @@ bool canBeDirect(const FoundContraction &found, bool isLeft);
 /// The plan of a product of such weights and few columns, for so many multiprocessors;
 /// nothing for others.
 std::optional<ContractionPlanAttr>
-planPackedWeights(const FoundContraction &found, const KernelSpace &space,
-                  double units);
+planPackedWeights(const FoundContraction &found, double batch, double rows,
+                  double columns, double sums, double units);
 
 } // namespace redfuse
 

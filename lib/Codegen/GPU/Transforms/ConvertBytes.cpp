@@ -21,6 +21,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace redfuse {
 #define GEN_PASS_DEF_CONVERTBYTES
@@ -418,9 +419,14 @@ struct WordCodes {
 };
 
 static std::optional<WordCodes> findCodes(Value v) {
+  // Conversions between integers of 8 bits and more keep the lower seven.
+  auto isWide = [](Value of) {
+    return getElementTypeOrSelf(of.getType()).getIntOrFloatBitWidth() >= 8;
+  };
   auto skip = [&] {
     while (Operation *def = v.getDefiningOp()) {
-      if (!isa<arith::TruncIOp, arith::ExtUIOp, arith::ExtSIOp>(def))
+      if (!isa<arith::TruncIOp, arith::ExtUIOp, arith::ExtSIOp>(def) ||
+          !isWide(v) || !isWide(def->getOperand(0)))
         return;
       v = def->getOperand(0);
     }
@@ -430,8 +436,7 @@ static std::optional<WordCodes> findCodes(Value v) {
   std::optional<int64_t> mask;
   if (masked)
     mask = getWhole(masked.getRhs());
-  // Wider extensions keep what a mask of seven bits leaves.
-  if (!mask || *mask < 1 || *mask > 127)
+  if (!mask || *mask < 1 || *mask > 127 || !isWide(v))
     return std::nullopt;
   v = masked.getLhs();
   skip();
@@ -442,8 +447,12 @@ static std::optional<WordCodes> findCodes(Value v) {
   auto shifts = getWholes(shift->getOperand(1));
   if (!word || !word.getSource().getType().isInteger(32) || !shifts)
     return std::nullopt;
+  // Signs come in from above where a code is not whole.
+  int64_t most = isa<arith::ShRSIOp>(shift)
+                     ? 31 - int64_t(llvm::Log2_64(uint64_t(*mask)))
+                     : 31;
   for (int64_t by : *shifts)
-    if (by > 31)
+    if (by < 0 || by > most)
       return std::nullopt;
   return WordCodes{word.getSource(), std::move(*shifts), *mask};
 }
@@ -467,7 +476,7 @@ struct CodesAsFloats : OpRewritePattern<OpTy> {
       auto all = sub.getRhs().template getDefiningOp<vector::BroadcastOp>();
       std::optional<WholeRange> range = findWhole(sub.getRhs());
       if (all && range && range->isIn(0, 127) &&
-          all.getSource().getType().isIntOrIndex()) {
+          isa<IntegerType>(all.getSource().getType())) {
         codes = sub.getLhs();
         offset = all.getSource();
       }
@@ -516,9 +525,13 @@ struct CodesAsFloats : OpRewritePattern<OpTy> {
     Value less;
     if (offset) {
       Value number = offset;
-      if (!number.getType().isInteger(32))
-        number = arith::ExtSIOp::create(rewriter, loc, rewriter.getI32Type(),
+      unsigned width = number.getType().getIntOrFloatBitWidth();
+      if (width < 32)
+        number = arith::ExtUIOp::create(rewriter, loc, rewriter.getI32Type(),
                                         number);
+      else if (width > 32)
+        number = arith::TruncIOp::create(rewriter, loc, rewriter.getI32Type(),
+                                         number);
       number = arith::AddIOp::create(rewriter, loc, number, constant(above));
       less = vector::BroadcastOp::create(
           rewriter, loc, type,

@@ -39,4 +39,19 @@ gpu.module @redfuse_gpu {
     %3 = arith.truncf %2 : f32 to bf16
     gpu.return %3 : bf16
   }
+
+  // Seven bits from bit 28 on have three of the sign; four bits as a number with a sign are another one.
+  gpu.func @signs(%w: i32) -> (vector<2xbf16>, vector<2xbf16>) {
+    %0 = arith.constant dense<[0, 28]> : vector<2xi32>
+    %1 = arith.constant dense<127> : vector<2xi32>
+    %2 = arith.constant dense<15> : vector<2xi32>
+    %3 = vector.broadcast %w : i32 to vector<2xi32>
+    %4 = arith.shrsi %3, %0 : vector<2xi32>
+    %5 = arith.andi %4, %1 : vector<2xi32>
+    %6 = arith.sitofp %5 : vector<2xi32> to vector<2xbf16>
+    %7 = arith.andi %4, %2 : vector<2xi32>
+    %8 = arith.trunci %7 : vector<2xi32> to vector<2xi4>
+    %9 = arith.sitofp %8 : vector<2xi4> to vector<2xbf16>
+    gpu.return %6, %9 : vector<2xbf16>, vector<2xbf16>
+  }
 }

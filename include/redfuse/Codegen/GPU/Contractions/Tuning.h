@@ -87,7 +87,7 @@ inline constexpr double kMostPackedBlocks = 4;
 /// Columns of packed weights that lanes unpack (PackedWeights.cpp), and those whose sums warps
 /// share; blocks of a multiprocessor from which on tiles have 32 rows, and up to which blocks
 /// share sums. Of 11008 x 4096 on an H200 with some 30 plans each: one row by 8 and 4 bits and
-/// by words 17, 13 and 13 us (the best 15, 12, 13), 16 rows 19, 15 and 14 (17, 15, 14), 64
+/// by words 19, 13 and 15 us (the best 15, 12, 13), 16 rows 18, 15 and 14 (17, 15, 14), 64
 /// rows 35, 35 and 32 (34, 32, 31).
 inline constexpr double kMostPackedColumns = 64, kMostSlicedColumns = 16,
                         kPackedBlocks = 2.5, kPackedSplits = 3;
