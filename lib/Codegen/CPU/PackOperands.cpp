@@ -12,7 +12,7 @@ using namespace redfuse;
 
 /// The factor at a point, or along a dim.
 Value PackedEmitter::computeFactor(const Side &side, Env env,
-                                   unsigned vectorDim) {
+                                   std::optional<unsigned> vectorDim) {
   LoopNest adapted = *nest;
   adapted.vectorDim = vectorDim;
   const LoopNest *whole = nest;

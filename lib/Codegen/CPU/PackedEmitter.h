@@ -11,7 +11,7 @@
 // dims side by side. So the microkernel loads vectors of columns, and single elements of
 // rows, which it broadcasts. Numbers of dims count along the last one first. Where vectors
 // begin at multiples of their length, what one microkernel reads is a panel: lines of
-// it alone, one behind the other.
+// it alone, one behind the other. Other microkernels read what they can where it lies.
 //
 //===----------------------------------------------------------------------===//
 #ifndef REDFUSE_LIB_CODEGEN_CPU_PACKEDEMITTER_H
@@ -61,6 +61,19 @@ private:
     mlir::Value buffer;
   };
   using Body = llvm::function_ref<void(Env &)>;
+  /// By row, vectors of neighbouring columns.
+  using SumsOfTile = llvm::SmallVector<llvm::SmallVector<mlir::Value>>;
+
+  Microkernel kind() const { return plan.getMicrokernel(); }
+  bool readsRows() const {
+    return kind() == Microkernel::Outer || kind() == Microkernel::Inner;
+  }
+  /// Columns of a vector in registers.
+  int64_t columnsOfVector() const {
+    return kind() == Microkernel::Inner ? 1 : lanes;
+  }
+  mlir::Value plus(mlir::Value v, int64_t by);
+  mlir::Value multiplyAdd(mlir::Value x, mlir::Value y, mlir::Value sum);
 
   Numbered number(llvm::ArrayRef<unsigned> of) const;
   Side makeSide(mlir::Value factor, llvm::ArrayRef<unsigned> of, int64_t step,
@@ -83,7 +96,8 @@ private:
   mlir::Value computeFlat(const Side &side, Env env, mlir::Value number,
                           mlir::Value mask);
   void clearEnd(const Side &side);
-  mlir::Value computeFactor(const Side &side, Env env, unsigned vectorDim);
+  mlir::Value computeFactor(const Side &side, Env env,
+                            std::optional<unsigned> vectorDim);
   void prefetch(const Side &side, Env &env);
   void store(const Side &side, mlir::Value v, mlir::Value line,
              mlir::Value number);
@@ -91,11 +105,22 @@ private:
 
   // PackedMainloop.cpp ----------------------------------------------------------
   void multiply(mlir::Value isFirst);
-  void emitMicrokernel(mlir::Value row, mlir::Value column, int64_t vectors,
-                       mlir::Value isFirst, bool isLast);
-  llvm::SmallVector<Env> pointsOfColumns(mlir::Value column, int64_t vectors,
-                                         bool isLast);
+  void emitMicrokernel(mlir::Value row, mlir::Value column, int64_t rows,
+                       int64_t vectors, mlir::Value isFirst, bool isLast);
+  SumsOfTile multiplyPanels(mlir::Value row, mlir::Value column, int64_t rows,
+                            int64_t vectors, bool isLast);
+
   void emitEpilogue();
+
+  // DirectMicrokernels.cpp ------------------------------------------------------
+  Env getStart() const;
+  llvm::SmallVector<Env> pointsOf(const Side &side, mlir::Value first,
+                                  int64_t count);
+  llvm::SmallVector<Env> pointsOfVectors(mlir::Value column, int64_t vectors,
+                                         bool isLast);
+  SumsOfTile multiplyAlongSum(mlir::Value row, mlir::Value column, int64_t rows,
+                              int64_t columns);
+  mlir::Value addLanes(llvm::ArrayRef<mlir::Value> sums);
 
   PackingPlanAttr plan;
   const FoundContraction &found;

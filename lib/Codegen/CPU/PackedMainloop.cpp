@@ -98,12 +98,14 @@ int64_t PackedEmitter::layOut(const KernelSpace &space) {
   element = found.nest().contraction->root->reduce.getOperand(0).getType();
   sums = number(form.sums);
   left = makeSide(form.left, form.rows, plan.getRegisters()[0], space);
-  right =
-      makeSide(form.right, form.columns, plan.getRegisters()[1] * lanes, space);
+  right = makeSide(form.right, form.columns,
+                   plan.getRegisters()[1] * columnsOfVector(), space);
   int64_t lines = sums.capacity + lanes;
   int64_t rows = llvm::alignTo(left.own.capacity, left.step);
   resultLine = llvm::alignTo(right.own.capacity, right.step) + lanes;
-  if (plan.getDirect())
+  if (readsRows())
+    left.line = 0;
+  if (kind() != Microkernel::Packed)
     right.line = 0;
   int64_t elements =
       lines * (left.line * left.panels + right.line * right.panels) +
@@ -163,8 +165,9 @@ void PackedEmitter::clearIfEmpty() {
 /// One after another, the parts of the sum that are packed at a time.
 void PackedEmitter::overSums(unsigned i, Value isFirst) {
   if (i == sums.of.size()) {
-    pack(left);
-    if (!plan.getDirect())
+    if (!readsRows())
+      pack(left);
+    if (kind() == Microkernel::Packed)
       pack(right);
     multiply(isFirst);
     return;
@@ -188,34 +191,41 @@ void PackedEmitter::overSums(unsigned i, Value isFirst) {
   dim = whole;
 }
 
-/// Columns that are no whole panel have a microkernel of fewer vectors.
+/// Columns that are no whole panel have a microkernel of fewer vectors, and rows that are
+/// none, where they are not packed, one of fewer rows.
 void PackedEmitter::multiply(Value isFirst) {
-  int64_t vectors = right.step / lanes;
+  int64_t vectors = plan.getRegisters()[1], unit = columnsOfVector();
+  Value rows = countOf(left.own), step = constantIndex(left.step);
+  std::optional<int64_t> known = getConstantIntValue(rows);
   auto overRows = [&](Value column, int64_t of, bool isLast) {
-    emitFor(b, loc, constantIndex(0), countOf(left.own),
-            constantIndex(left.step), {}, [&](Value row, ValueRange) {
-              emitMicrokernel(row, column, of, isFirst, isLast);
+    bool hasRest = readsRows() && known && *known % left.step != 0;
+    Value end = hasRest ? constantIndex(*known / left.step * left.step) : rows;
+    emitFor(b, loc, constantIndex(0), end, step, {},
+            [&](Value row, ValueRange) {
+              emitMicrokernel(row, column, left.step, of, isFirst, isLast);
               return SmallVector<Value>();
             });
+    if (hasRest)
+      emitMicrokernel(end, column, *known % left.step, of, isFirst, isLast);
   };
-  Value count = countOf(right.own), step = constantIndex(right.step);
+  Value count = countOf(right.own), panel = constantIndex(right.step);
   Value whole = b.createOrFold<arith::MulIOp>(
-      loc, b.createOrFold<arith::DivUIOp>(loc, count, step), step);
-  emitFor(b, loc, constantIndex(0), whole, step, {},
+      loc, b.createOrFold<arith::DivUIOp>(loc, count, panel), panel);
+  emitFor(b, loc, constantIndex(0), whole, panel, {},
           [&](Value column, ValueRange) {
             overRows(column, vectors, /*isLast=*/false);
             return SmallVector<Value>();
           });
-  if (std::optional<int64_t> known = getConstantIntValue(count)) {
-    if (int64_t left = *known % right.step)
-      overRows(whole, llvm::divideCeil(left, lanes), /*isLast=*/true);
+  if (std::optional<int64_t> columns = getConstantIntValue(count)) {
+    if (int64_t left = *columns % right.step)
+      overRows(whole, llvm::divideCeil(left, unit), /*isLast=*/true);
     return;
   }
   Value left = arith::SubIOp::create(b, loc, count, whole);
   for (int64_t of = 1; of <= vectors; ++of) {
     auto compare = [&](arith::CmpIPredicate how, int64_t columns) {
       return arith::CmpIOp::create(b, loc, how, left,
-                                   constantIndex(columns * lanes));
+                                   constantIndex(columns * unit));
     };
     Value isIt = arith::AndIOp::create(
         b, loc, compare(arith::CmpIPredicate::sgt, of - 1),
@@ -227,42 +237,20 @@ void PackedEmitter::multiply(Value isFirst) {
   }
 }
 
-/// Where vectors of columns lie that are not packed; of the last one maybe only some
-/// lanes exist.
-SmallVector<Env> PackedEmitter::pointsOfColumns(Value column, int64_t vectors,
-                                                bool isLast) {
-  unsigned d = right.own.of.back();
-  const SpaceDim &columns = dims[d];
-  Env env;
-  env.position.assign(dims.size(), Value());
-  for (ArrayRef<unsigned> of :
-       {ArrayRef(form.batch), ArrayRef(right.own.of), ArrayRef(sums.of)})
-    for (unsigned one : of)
-      env.position[one] = constantIndex(0);
-  SmallVector<Env> points;
-  for (int64_t v = 0; v < vectors; ++v) {
-    Value at = arith::AddIOp::create(b, loc, column, constantIndex(v * lanes));
-    bool isWhole = !isLast || v + 1 < vectors ||
-                   (columns.staticSize && *columns.staticSize % lanes == 0);
-    if (isWhole) {
-      points.push_back(env);
-      points.back().position[d] = at;
-      continue;
-    }
-    Value left = arith::SubIOp::create(b, loc, columns.size, at);
-    points.push_back(inTail(env, d, at, left));
-  }
-  return points;
+Value PackedEmitter::multiplyAdd(Value x, Value y, Value sum) {
+  if (isa<FloatType>(element))
+    return vector::FMAOp::create(b, loc, x, y, sum);
+  return arith::AddIOp::create(b, loc, sum,
+                               arith::MulIOp::create(b, loc, x, y));
 }
 
-void PackedEmitter::emitMicrokernel(Value row, Value column, int64_t vectors,
-                                    Value isFirst, bool isLast) {
+/// Elements of rows times vectors of columns.
+PackedEmitter::SumsOfTile PackedEmitter::multiplyPanels(Value row, Value column,
+                                                        int64_t rows,
+                                                        int64_t vectors,
+                                                        bool isLast) {
   auto type = VectorType::get({lanes}, element);
   Value zero = constant(cast<TypedAttr>(b.getZeroAttr(type)));
-  int64_t rows = left.step;
-  auto plus = [&](Value v, int64_t by) -> Value {
-    return by == 0 ? v : arith::AddIOp::create(b, loc, v, constantIndex(by));
-  };
   // Where a line of the operand has what is read of it.
   auto startOf = [&](const Side &side, Value number) {
     Value none = constantIndex(0);
@@ -273,56 +261,74 @@ void PackedEmitter::emitMicrokernel(Value row, Value column, int64_t vectors,
     return std::pair(panel, none);
   };
   Value leftPanel, leftStart, rightPanel, rightStart;
-  std::tie(leftPanel, leftStart) = startOf(left, row);
-  SmallVector<Env> points;
-  if (plan.getDirect())
-    points = pointsOfColumns(column, vectors, isLast);
+  SmallVector<Env> ofRows, ofColumns;
+  if (readsRows())
+    ofRows = pointsOf(left, row, rows);
   else
+    std::tie(leftPanel, leftStart) = startOf(left, row);
+  if (kind() == Microkernel::Packed)
     std::tie(rightPanel, rightStart) = startOf(right, column);
+  else
+    ofColumns = pointsOfVectors(column, vectors, isLast);
+  // What a side has at a number of the sum.
+  auto read = [&](Env at, const Side &side, Value line,
+                  std::optional<unsigned> along) {
+    at.position[sums.of.back()] = line;
+    return computeFactor(side, at, along);
+  };
   SmallVector<Value> state(rows * vectors, zero);
   state = emitFor(
       b, loc, constantIndex(0), countOf(sums), constantIndex(1), state,
       [&](Value line, ValueRange carried) {
         SmallVector<Value> next(carried), loaded;
-        for (int64_t v = 0; v < vectors; ++v) {
-          if (plan.getDirect()) {
-            Env at = points[v];
-            at.position[sums.of.back()] = line;
-            loaded.push_back(computeFactor(right, at, right.own.of.back()));
-            continue;
-          }
-          loaded.push_back(vector::LoadOp::create(
-              b, loc, type, right.buffer,
-              ValueRange{rightPanel, line, plus(rightStart, v * lanes)}));
-        }
+        for (int64_t v = 0; v < vectors; ++v)
+          loaded.push_back(
+              kind() == Microkernel::Packed
+                  ? vector::LoadOp::create(
+                        b, loc, type, right.buffer,
+                        ValueRange{rightPanel, line,
+                                   plus(rightStart, v * lanes)})
+                  : read(ofColumns[v], right, line, right.own.of.back()));
         for (int64_t r = 0; r < rows; ++r) {
-          Value factor = memref::LoadOp::create(
-              b, loc, left.buffer,
-              ValueRange{leftPanel, line, plus(leftStart, r)});
-          factor = asVector(factor);
+          Value factor =
+              readsRows()
+                  ? read(ofRows[r], left, line, std::nullopt)
+                  : asVector(memref::LoadOp::create(
+                        b, loc, left.buffer,
+                        ValueRange{leftPanel, line, plus(leftStart, r)}));
           for (int64_t v = 0; v < vectors; ++v) {
             Value &sum = next[r * vectors + v];
-            if (isa<FloatType>(element))
-              sum = vector::FMAOp::create(b, loc, factor, loaded[v], sum);
-            else
-              sum = arith::AddIOp::create(
-                  b, loc, sum,
-                  arith::MulIOp::create(b, loc, factor, loaded[v]));
+            sum = multiplyAdd(factor, loaded[v], sum);
           }
         }
         return next;
       });
+  SumsOfTile result;
+  for (int64_t r = 0; r < rows; ++r)
+    result.emplace_back(ArrayRef(state).slice(r * vectors, vectors));
+  return result;
+}
+
+void PackedEmitter::emitMicrokernel(Value row, Value column, int64_t rows,
+                                    int64_t vectors, Value isFirst,
+                                    bool isLast) {
+  SumsOfTile tile = kind() == Microkernel::Inner
+                        ? multiplyAlongSum(row, column, rows, vectors)
+                        : multiplyPanels(row, column, rows, vectors, isLast);
   // What the parts of the sum before it have made is added.
   auto store = [&](bool isAdded) {
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t v = 0; v < vectors; ++v) {
-        SmallVector<Value> at{plus(row, r), plus(column, v * lanes)};
-        Value sum = state[r * vectors + v];
+    for (auto [r, ofRow] : llvm::enumerate(tile)) {
+      int64_t past = 0;
+      for (Value sum : ofRow) {
+        auto type = cast<VectorType>(sum.getType());
+        SmallVector<Value> at{plus(row, r), plus(column, past)};
         if (isAdded)
           sum = combine(Reducer::Add,
                         vector::LoadOp::create(b, loc, type, results, at), sum);
         vector::StoreOp::create(b, loc, sum, results, at);
+        past += type.getNumElements();
       }
+    }
   };
   if (!isFirst)
     return store(/*isAdded=*/false);

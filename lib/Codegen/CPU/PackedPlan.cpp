@@ -64,22 +64,34 @@ PackAccess redfuse::chooseAccess(const FoundContraction &found,
              : PackAccess::Elements;
 }
 
-bool redfuse::canBeDirect(const FoundContraction &found,
-                          const KernelSpace &space, unsigned lanes) {
+bool redfuse::canRead(Microkernel kind, const FoundContraction &found,
+                      const KernelSpace &space, unsigned lanes) {
+  if (kind == Microkernel::Packed)
+    return true;
   const MatrixForm &form = found.form();
   auto isOne = [&](ArrayRef<unsigned> of) {
     return !of.empty() && llvm::all_of(of.drop_back(), [&](unsigned d) {
       return space.staticExtents[d] == 1;
     });
   };
-  Value factor = form.right;
-  while (isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(
-      factor.getDefiningOp()))
-    factor = factor.getDefiningOp()->getOperand(0);
-  return isa<BlockArgument>(factor) && isOne(form.columns) &&
-         isOne(form.sums) &&
-         chooseAccess(found, space, form.right, form.columns, lanes) ==
-             PackAccess::Vectors;
+  auto isArgument = [](Value factor) {
+    while (isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(
+        factor.getDefiningOp()))
+      factor = factor.getDefiningOp()->getOperand(0);
+    return isa<BlockArgument>(factor);
+  };
+  TileProgram &program = *found.programs.find(found.op)->second;
+  auto isAlong = [&](Value factor, unsigned d) {
+    BlockArgument main = program.findMainArgument(factor);
+    return main && program.getContiguous(main) == d;
+  };
+  bool isInner = kind == Microkernel::Inner;
+  unsigned vectors = isInner ? form.sums.back() : form.columns.back();
+  if (!isOne(form.sums) || !isOne(form.columns) || !isArgument(form.right) ||
+      !isAlong(form.right, vectors))
+    return false;
+  return kind == Microkernel::PackedRows ||
+         (isArgument(form.left) && (!isInner || isAlong(form.left, vectors)));
 }
 
 bool redfuse::canPack(const FoundContraction &found, std::string &why) {
@@ -93,8 +105,10 @@ bool redfuse::canPack(const FoundContraction &found, std::string &why) {
 std::optional<KernelSpace>
 redfuse::applyPacking(const FoundContraction &found, const KernelSpace &space,
                       PackingPlanAttr plan, unsigned lanes, std::string &why) {
-  if (plan.getDirect() && !canBeDirect(found, space, lanes)) {
-    why = "its columns cannot be read where they lie, as 'direct' has it";
+  if (!canRead(plan.getMicrokernel(), found, space, lanes)) {
+    why = ("its operands do not lie as a microkernel '" +
+           stringifyMicrokernel(plan.getMicrokernel()) + "' reads them")
+              .str();
     return std::nullopt;
   }
   if (plan.getTiles().size() != space.numDims) {
@@ -155,8 +169,11 @@ struct PackingCost {
   /// Elements of f32 in a vector, and registers of a vector of sums.
   int64_t lanes, perVector;
   PackAccess rowAccess, columnAccess;
-  /// Whether columns are read where they lie.
-  bool isDirect = false;
+  Microkernel kind = Microkernel::Packed;
+
+  bool readsRows() const {
+    return kind == Microkernel::Outer || kind == Microkernel::Inner;
+  }
 
   int64_t extentOf(unsigned d) const {
     int64_t extent = space.staticExtents[d];
@@ -172,10 +189,13 @@ struct PackingCost {
               MutableArrayRef<int64_t> tiles) const;
   double blocksOf(ArrayRef<int64_t> tiles) const;
   double packed(ArrayRef<unsigned> of, PackAccess access) const;
+  double stepOf(int64_t rows, int64_t vectors) const;
+  double multiplied(int64_t rows, int64_t columns, int64_t depth,
+                    SumsTile kernel) const;
   double cyclesOf(int64_t rows, int64_t columns, int64_t depth,
-                  Microkernel kernel, ArrayRef<int64_t> tiles) const;
+                  SumsTile kernel) const;
   std::optional<double> price(int64_t rows, int64_t columns, int64_t depth,
-                              Microkernel kernel,
+                              SumsTile kernel,
                               MutableArrayRef<int64_t> tiles) const;
 };
 } // namespace
@@ -233,47 +253,86 @@ double PackingCost::packed(ArrayRef<unsigned> of, PackAccess access) const {
   llvm_unreachable("all kinds are handled");
 }
 
-/// Of a core for one block.
-double PackingCost::cyclesOf(int64_t rows, int64_t columns, int64_t depth,
-                             Microkernel kernel,
-                             ArrayRef<int64_t> tiles) const {
+/// Cycles of a step of a microkernel, which multiplies rows by vectors once.
+double PackingCost::stepOf(int64_t rows, int64_t vectors) const {
+  double registers = double(vectors * perVector), all = double(rows);
+  return std::max(all * registers / kProductsOfCycle, kProductLatency) +
+         (all + registers) * kLoadCycles;
+}
+
+/// Cycles of all microkernels of a block.
+double PackingCost::multiplied(int64_t rows, int64_t columns, int64_t depth,
+                               SumsTile kernel) const {
   const MatrixForm &form = found.form();
+  bool isInner = kind == Microkernel::Inner;
   double sums = pointsOf(form.sums);
   double chunks = std::ceil(sums / double(depth));
-  // Both panels are to stay in the L1 cache.
-  double panels = double(depth * perVector) * 4 *
-                  double(kernel.rows + kernel.vectors * lanes);
+  double steps =
+      isInner
+          ? chunks * std::ceil(std::min(sums, double(depth)) / double(lanes))
+          : sums;
+  // What microkernels read again is to stay in the L1 cache: panels of both operands, or
+  // all of the rows.
+  double again =
+      isInner ? double(rows)
+              : double(kernel.rows) + (kind == Microkernel::Packed
+                                           ? double(kernel.vectors * lanes)
+                                           : 0);
   double missing = std::clamp(
-      (panels / double(target.getL1()) - kPanelsOfL1) / 0.6, 0.0, 1.0);
-  /// Of one microkernel that has so many vectors.
-  auto multiply = [&](int64_t of) {
-    double vectors = double(of * perVector), rows = double(kernel.rows);
-    double step = std::max(rows * vectors / kProductsOfCycle, kProductLatency) +
-                  (rows + vectors) * kLoadCycles +
-                  (isDirect ? 0 : missing * vectors * kMissCycles);
-    return sums * step +
-           chunks * (kMicrokernelCycles + kAddedCycles * rows * vectors);
+      (double(depth * perVector) * 4 * again / double(target.getL1()) -
+       kPanelsOfL1) /
+          0.6,
+      0.0, 1.0);
+  auto multiply = [&](int64_t ofRows, int64_t of) {
+    double step = stepOf(ofRows, of);
+    if (kind == Microkernel::Packed)
+      step += missing * double(of * perVector) * kMissCycles;
+    if (isInner)
+      step += missing * double(ofRows * perVector) * kMissCycles;
+    double added = isInner ? kLanesCycles : kAddedCycles;
+    return steps * step +
+           chunks * (kMicrokernelCycles +
+                     added * double(ofRows) * double(of * perVector));
   };
-  int64_t ofColumns = llvm::divideCeil(columns, lanes);
-  double multiplied =
-      double(ofColumns / kernel.vectors) * multiply(kernel.vectors);
-  if (int64_t left = ofColumns % kernel.vectors)
-    multiplied += multiply(left);
-  multiplied *= double(llvm::divideCeil(rows, kernel.rows));
-  double moved = sums * double(rows) * packed(form.rows, rowAccess);
-  moved += isDirect
-               ? sums * double(ofColumns) * kDirectVectorCycles
-               : sums * double(columns) * packed(form.columns, columnAccess);
+  int64_t unit = isInner ? 1 : lanes;
+  int64_t ofColumns = llvm::divideCeil(columns, unit);
+  auto ofRows = [&](int64_t r) {
+    double cycles =
+        double(ofColumns / kernel.vectors) * multiply(r, kernel.vectors);
+    if (int64_t left = ofColumns % kernel.vectors)
+      cycles += multiply(r, left);
+    return cycles;
+  };
+  // Rows that are no whole microkernel have one of their own where they are not packed.
+  if (!readsRows())
+    return double(llvm::divideCeil(rows, kernel.rows)) * ofRows(kernel.rows);
+  double cycles = double(rows / kernel.rows) * ofRows(kernel.rows);
+  if (int64_t left = rows % kernel.rows)
+    cycles += ofRows(left);
+  return cycles;
+}
+
+/// Of a core for one block.
+double PackingCost::cyclesOf(int64_t rows, int64_t columns, int64_t depth,
+                             SumsTile kernel) const {
+  const MatrixForm &form = found.form();
+  double sums = pointsOf(form.sums);
+  double moved =
+      readsRows() ? 0 : sums * double(rows) * packed(form.rows, rowAccess);
+  moved += kind == Microkernel::Packed
+               ? sums * double(columns) * packed(form.columns, columnAccess)
+               : sums * double(llvm::divideCeil(columns, lanes)) *
+                     kDirectVectorCycles;
   double run = double(extentOf(form.columns.back()));
   double stored = double(rows) * double(columns) *
                   std::ceil(run / double(lanes)) / run * kStoredVectorCycles;
-  return multiplied + moved + stored + kPackedBlockCycles;
+  return multiplied(rows, columns, depth, kernel) + moved + stored +
+         kPackedBlockCycles;
 }
 
 std::optional<double> PackingCost::price(int64_t wantedRows,
                                          int64_t wantedColumns,
-                                         int64_t wantedDepth,
-                                         Microkernel kernel,
+                                         int64_t wantedDepth, SumsTile kernel,
                                          MutableArrayRef<int64_t> tiles) const {
   const MatrixForm &form = found.form();
   int64_t rows = cut(form.rows, wantedRows, tiles),
@@ -286,7 +345,7 @@ std::optional<double> PackingCost::price(int64_t wantedRows,
   double rounds = std::ceil(blocksOf(tiles) /
                             double(std::max<int64_t>(1, target.getUnits()))) +
                   kWaitedBlocks;
-  return rounds * cyclesOf(rows, columns, depth, kernel, tiles);
+  return rounds * cyclesOf(rows, columns, depth, kernel);
 }
 
 std::optional<PackingPlanAttr>
@@ -302,18 +361,12 @@ redfuse::planPacking(const FoundContraction &found, const KernelSpace &space,
                    sum.getIntOrFloatBitWidth() / 32,
                    chooseAccess(found, space, form.left, form.rows, lanes),
                    chooseAccess(found, space, form.right, form.columns, lanes)};
-  if (cost.pointsOf(form.sums) < kLeastPackedSums ||
-      cost.pointsOf(form.batch) * cost.pointsOf(form.rows) *
-              cost.pointsOf(form.columns) * cost.pointsOf(form.sums) <
-          kLeastPackedProducts)
-    return std::nullopt;
-  ArrayRef<Microkernel> kernels = lanes >= kWideLanes
-                                      ? ArrayRef(kWideMicrokernels)
-                                      : ArrayRef(kNarrowMicrokernels);
+  double sums = cost.pointsOf(form.sums);
+  double products = sums * cost.pointsOf(form.batch) *
+                    cost.pointsOf(form.rows) * cost.pointsOf(form.columns);
   std::optional<PackingPlanAttr> best;
   double least = 0;
-  bool mayBeDirect = canBeDirect(found, space, lanes);
-  auto attempt = [&](Microkernel kernel, int64_t rows, int64_t columns,
+  auto attempt = [&](SumsTile kernel, int64_t rows, int64_t columns,
                      int64_t depth) {
     SmallVector<int64_t> tiles(space.numDims, 0);
     std::optional<double> cycles =
@@ -324,21 +377,41 @@ redfuse::planPacking(const FoundContraction &found, const KernelSpace &space,
       tiles[d] = 1;
     least = *cycles;
     best = PackingPlanAttr::get(found.op->getContext(), tiles,
-                                {kernel.rows, kernel.vectors}, cost.isDirect);
+                                {kernel.rows, kernel.vectors}, cost.kind);
   };
-  for (Microkernel kernel : kernels) {
-    if (kernel.vectors % cost.perVector != 0)
-      continue;
-    kernel.vectors /= cost.perVector;
-    for (int64_t rows : kPackedRows)
-      for (int64_t columns : kPackedColumns) {
-        cost.isDirect = false;
-        for (int64_t depth : kPackedDepths)
-          attempt(kernel, rows, columns, depth);
-        cost.isDirect = true;
-        if (mayBeDirect)
-          attempt(kernel, rows, columns, kDirectDepth);
-      }
+  auto attemptAll = [&](Microkernel kind, ArrayRef<SumsTile> kernels,
+                        ArrayRef<int64_t> depths) {
+    cost.kind = kind;
+    for (SumsTile kernel : kernels)
+      for (int64_t rows : kPackedRows)
+        for (int64_t columns : kPackedColumns)
+          for (int64_t depth : depths)
+            attempt(kernel, rows, columns, depth);
+  };
+  bool areWide = lanes >= kWideLanes;
+  SmallVector<SumsTile> ofPanels;
+  for (SumsTile kernel :
+       areWide ? ArrayRef(kWideMicrokernels) : ArrayRef(kNarrowMicrokernels))
+    if (kernel.vectors % cost.perVector == 0)
+      ofPanels.push_back({kernel.rows, kernel.vectors / cost.perVector});
+  if (sums >= kLeastPackedSums && products >= kLeastPackedProducts)
+    attemptAll(Microkernel::Packed, ofPanels, kPackedDepths);
+  if (products < kLeastDirectProducts)
+    return best;
+  SmallVector<SumsTile> direct;
+  for (int64_t rows = 1; rows <= kDirectRows; ++rows) {
+    int64_t vectors = ((areWide ? 32 : 16) / cost.perVector - 1) / (rows + 1);
+    if (vectors > 0 && double(rows) <= cost.pointsOf(form.rows))
+      direct.push_back({rows, std::min(vectors, kDirectVectors)});
   }
+  int64_t line = cost.extentOf(form.columns.back()) * 4 * cost.perVector;
+  int64_t depth = std::min(
+      kPagesAtHand * std::max<int64_t>(1, kPageBytes / line), kMostDirectDepth);
+  for (Microkernel kind :
+       {Microkernel::PackedRows, Microkernel::Outer, Microkernel::Inner})
+    if (canRead(kind, found, space, lanes))
+      attemptAll(kind, kind == Microkernel::PackedRows ? ofPanels : direct,
+                 kind == Microkernel::Inner ? ArrayRef(kInnerDepths)
+                                            : ArrayRef(depth));
   return best;
 }

@@ -30,10 +30,10 @@ PackAccess chooseAccess(const FoundContraction &found, const KernelSpace &space,
                         mlir::Value factor, llvm::ArrayRef<unsigned> ofDims,
                         unsigned lanes);
 
-/// Whether microkernels can read the columns' operand where it lies: vectors of it are
-/// there, of one dim, and little is computed of them.
-bool canBeDirect(const FoundContraction &found, const KernelSpace &space,
-                 unsigned lanes);
+/// Whether a microkernel can read what it does where that lies: elements of one argument,
+/// perhaps extended, in vectors along the dim that it wants them along.
+bool canRead(Microkernel kind, const FoundContraction &found,
+             const KernelSpace &space, unsigned lanes);
 
 /// Whether the kernel's contraction can be packed; why not otherwise.
 bool canPack(const FoundContraction &found, std::string &why);

@@ -61,14 +61,14 @@ inline constexpr int64_t kScratchOfRank = 4, kLeastScratch = 512;
 //===----------------------------------------------------------------------===//
 
 /// Rows, and registers of columns, whose sums a microkernel has in registers.
-struct Microkernel {
+struct SumsTile {
   int64_t rows, vectors;
 };
 /// With 32 registers, and with 16: the rest is for operands. Rows are such that panels of
 /// them are whole parts of a vector, or whole vectors.
-inline constexpr Microkernel kWideMicrokernels[] = {
+inline constexpr SumsTile kWideMicrokernels[] = {
     {8, 3}, {4, 6}, {2, 8}, {1, 8}};
-inline constexpr Microkernel kNarrowMicrokernels[] = {
+inline constexpr SumsTile kNarrowMicrokernels[] = {
     {4, 3}, {8, 1}, {2, 4}, {1, 8}};
 /// Rows, columns and sums of a block that are tried.
 inline constexpr int64_t kPackedRows[] = {1,  8,   16,  24,  32,  48,  64,
@@ -77,13 +77,23 @@ inline constexpr int64_t kPackedRows[] = {1,  8,   16,  24,  32,  48,  64,
                                              192, 240, 288,  336, 384, 480,
                                              512, 768, 1024, 2048},
                          kPackedDepths[] = {96, 128, 192, 256, 384};
-/// Sums at a time where columns are read where they lie: each has a page of its own, of which
-/// a core has some at hand. Measured, eight rows of 4096 x 4096 f32 by 32, 64, 128 and 256
-/// sums: 2.6, 3.0, 3.7 and 10.3 ms.
-inline constexpr int64_t kDirectDepth = 32;
+/// Rows of microkernels that read both operands where they lie, at most, and vectors or
+/// columns beside them; other registers are those of one row's operands, and of a factor.
+inline constexpr int64_t kDirectRows = 14, kDirectVectors = 8;
+/// Pages of memory that a core has at hand: so many sums are made at a time of columns that
+/// lie where they are, each of which has a page of its own. Measured, eight rows of 4096 x
+/// 4096 f32 by 32, 64, 128 and 256 sums: 2.6, 3.0, 3.7 and 10.3 ms.
+inline constexpr int64_t kPagesAtHand = 32, kPageBytes = 4096,
+                         kMostDirectDepth = 256;
+/// Sums at a time where vectors lie along the sum.
+inline constexpr int64_t kInnerDepths[] = {256, 512, 1024, 2048, 4096};
 /// Cycles of such a vector, which a block reads once. Measured: products by 512 x 1024 and
 /// 2048 x 2048 f32, of which 16 and 32 rows take less time so, 64 about as much as packed.
 inline constexpr double kDirectVectorCycles = 1;
+/// Cycles of adding up the lanes of a sum. Estimated.
+inline constexpr double kLanesCycles = 3;
+/// Products from which on operands are read where they lie by microkernels.
+inline constexpr double kLeastDirectProducts = 1 << 12;
 /// What an extent is taken for that is not known.
 inline constexpr int64_t kOpenExtent = 512;
 /// Vectors of products that a core starts in a cycle; cycles until a sum is there for

@@ -36,9 +36,9 @@ func.func @cuts(%a: memref<64x8x10xf32>, %b: memref<8x10x44xf32>, %out: memref<6
   // expected-error @below {{cannot run as 'redfuse.packing' says: expected a #redfuse.packing_plan}}
   redfuse.launch @cuts_0 ins(%a, %b : memref<64x8x10xf32>, memref<8x10x44xf32>) outs(%out : memref<64x44xf32>)
       {redfuse.packing = "all"}
-  // expected-error @below {{cannot run as 'redfuse.packing' says: its columns cannot be read where they lie, as 'direct' has it}}
+  // expected-error @below {{cannot run as 'redfuse.packing' says: its operands do not lie as a microkernel 'inner' reads them}}
   redfuse.launch @cuts_0 ins(%a, %b : memref<64x8x10xf32>, memref<8x10x44xf32>) outs(%out : memref<64x44xf32>)
-      {redfuse.packing = #redfuse.packing_plan<tiles = [8, 0, 0, 0], registers = [4, 2], direct = true>}
+      {redfuse.packing = #redfuse.packing_plan<tiles = [8, 0, 0, 0], registers = [4, 2], microkernel = inner>}
   return
 }
 redfuse.kernel @cuts_0 attributes {num_inputs = 2 : i64} {

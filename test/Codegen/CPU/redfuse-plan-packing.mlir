@@ -21,12 +21,26 @@ redfuse.kernel @product_0 attributes {num_inputs = 2 : i64,
   redfuse.yield %r : tensor<1024x1024xf32>
 }
 
-// Of few rows columns are read where they lie: to pack them takes longer than to multiply.
+// Few rows: both operands are read where they lie, as to pack them takes longer than to
+// multiply; columns along themselves, or, as those of nn.Linear lie, along the sum.
 // CHECK-LABEL: func.func @few_rows
-// CHECK: redfuse.launch @few_rows_0 {{.*}} {redfuse.packing = #redfuse.packing_plan<tiles = [0, {{[0-9]+}}, 32], registers = [8, 3], direct = true>}
+// CHECK: redfuse.launch @few_rows_0 {{.*}} {redfuse.packing = #redfuse.packing_plan<tiles = [0, {{[0-9]+}}, 32], registers = [{{[0-9], [0-9]}}], microkernel = outer>}
+// CHECK: redfuse.launch @linear_0 {{.*}} {redfuse.packing = #redfuse.packing_plan<tiles = [0, {{[0-9]+, [0-9]+}}], registers = [{{[0-9], [0-9]}}], microkernel = inner>}
 func.func @few_rows(%a: memref<8x1024xf32>, %b: memref<1024x1024xf32>, %out: memref<8x1024xf32>) {
   redfuse.launch @few_rows_0 ins(%a, %b : memref<8x1024xf32>, memref<1024x1024xf32>) outs(%out : memref<8x1024xf32>)
+  redfuse.launch @linear_0 ins(%a, %b : memref<8x1024xf32>, memref<1024x1024xf32>) outs(%out : memref<8x1024xf32>)
   return
+}
+redfuse.kernel @linear_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1], tiles = [8, 32, 0]>} {
+^bb0(%a: tensor<8x1024xf32>, %b: tensor<1024x1024xf32>, %init: tensor<8x1024xf32>):
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>]} ins(%a, %b : tensor<8x1024xf32>, tensor<1024x1024xf32>) outs(%init : tensor<8x1024xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = redfuse.reduce add %p over [2] into [0, 1] : f32
+    redfuse.yield %s : f32
+  } -> tensor<8x1024xf32>
+  redfuse.yield %r : tensor<8x1024xf32>
 }
 redfuse.kernel @few_rows_0 attributes {num_inputs = 2 : i64,
     schedule = #redfuse.schedule<resident, grid = [0, 1], tiles = [8, 32, 0]>} {

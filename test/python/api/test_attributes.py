@@ -25,7 +25,7 @@ TEXTS = {
     "left = [kept, packed], sum_splits = 1, splits = 4, cluster = 2, blocks = 1, stages = 5, "
     "staged = true, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 1",
     "contraction_plan": "mma_sync, warps = [2, 4], instructions = [4, 2], slabs = 2, stages = 2, splits = 3",
-    "packing_plan": "tiles = [256, 0, 128], registers = [8, 3]",
+    "packing_plan": "tiles = [256, 0, 128], registers = [8, 3], microkernel = inner",
     "dim_share": "lanes = 4, repeats = 8, threads = 32, bit = 5, run = 4",
     "input_tile": TILE[1:-1],
     "register_layout": f"threads = 32, cluster = 1, lanes = 4, dims = [{SHARES}], blocks = 2, "

@@ -124,21 +124,73 @@ def test_plans(planned, registers: tuple[int, int], layout: tuple[str, str]) -> 
             check(exe, operands, layout, np.finfo(np.float32).eps)
 
 
-@pytest.mark.parametrize("left", ("mk", "km"))
-@pytest.mark.parametrize("registers", REGISTERS, ids=str)
-def test_columns_that_are_read_where_they_lie(
-    planned, registers: tuple[int, int], left: str
+# What reads operands where they lie, and how these may.
+IN_PLACE = [
+    ("packed_rows", ("mk", "kn")), ("packed_rows", ("km", "kn")), ("outer", ("mk", "kn")),
+    ("outer", ("km", "kn")), ("inner", ("mk", "nk")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "layout"), IN_PLACE, ids=str)
+@pytest.mark.parametrize("registers", [*REGISTERS, (3, 7), (14, 2)], ids=str)
+def test_operands_that_are_read_where_they_lie(
+    planned, registers: tuple[int, int], kind: str, layout: tuple[str, str]
 ) -> None:
-    layout = (left, "kn")
     rng = np.random.default_rng(3)
+    more = f", microkernel = {kind}"
     for shape, tiles in zip(SHAPES, TILES, strict=True):
-        exe = planned(product(shape, layout), tiles_of(shape, tiles), registers, ", direct = true")
+        exe = planned(product(shape, layout), tiles_of(shape, tiles), registers, more)
         sizes = dict(zip("mnk", shape, strict=True))
         operands = [rng.standard_normal([sizes[c] for c in of]) for of in (*layout, "n")]
         check(exe, [x.astype(np.float32) for x in operands], layout, np.finfo(np.float32).eps)
 
 
-@pytest.mark.parametrize("more, layout", [("", ("mk", "nk")), (", direct = true", ("mk", "kn"))])
+@pytest.mark.parametrize("registers", [(3, 5), (8, 3), (5, 1)], ids=str)
+@pytest.mark.parametrize("kind", ("outer", "inner"))
+def test_rows_of_several_dims(planned, kind: str, registers: tuple[int, int]) -> None:
+    """Which are not side by side in memory; and extents that are known when it runs."""
+    right = "nk" if kind == "inner" else "kn"
+    for b, t, n, k, tiles in ((3, 5, 37, 70, (0, 0, 0, 0)), (4, 3, 21, 40, (2, 0, 8, 16))):
+        for known in (True, False):
+            size = {"b": b if known else "?", "t": t, "n": n, "k": k if known else "?"}
+
+            def kind_of(letters: str, size: dict[str, Any] = size) -> str:
+                return f"tensor<{'x'.join(str(size[c]) for c in letters)}xf32>"
+
+            exe = planned(
+                f"""
+func.func @main(%l: {kind_of("tbk")}, %r: {kind_of(right)}, %o: {kind_of("btn")}) -> {kind_of("btn")} {{
+  %p = linalg.generic {{indexing_maps = [affine_map<(b, t, n, k) -> (t, b, k)>,
+      affine_map<(b, t, n, k) -> ({", ".join(right)})>, affine_map<(b, t, n, k) -> (b, t, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}}
+      ins(%l, %r : {kind_of("tbk")}, {kind_of(right)}) outs(%o : {kind_of("btn")}) {{
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %q = arith.mulf %x, %y : f32
+    %u = arith.addf %s, %q : f32
+    linalg.yield %u : f32
+  }} -> {kind_of("btn")}
+  return %p : {kind_of("btn")}
+}}""",
+                # What is not known has a tile.
+                tuple(x or (0 if known else {0: b, 3: k}.get(i, 0)) for i, x in enumerate(tiles)),
+                registers,
+                f", microkernel = {kind}",
+            )
+            rng = np.random.default_rng(11)
+            x = rng.standard_normal((t, b, k)).astype(np.float32)
+            w = rng.standard_normal((n, k) if kind == "inner" else (k, n)).astype(np.float32)
+            wide = w.astype(np.float64).T if kind == "inner" else w.astype(np.float64)
+            got = exe(x, w, np.zeros((b, t, n), np.float32))
+            x = x.transpose(1, 0, 2)
+            bound = np.abs(x) @ np.abs(wide) * np.finfo(np.float32).eps * (k + 2)
+            assert (np.abs(got - x.astype(np.float64) @ wide) <= bound).all()
+
+
+@pytest.mark.parametrize(
+    ("more", "layout"),
+    [("", ("mk", "nk")), *((f", microkernel = {kind}", layout) for kind, layout in IN_PLACE)],
+    ids=str,
+)
 @pytest.mark.parametrize("dtype", ["f64", "f16", "i32"])
 def test_types(planned, dtype: str, more: str, layout: tuple[str, str]) -> None:
     rng = np.random.default_rng(7)
@@ -155,6 +207,7 @@ def test_types(planned, dtype: str, more: str, layout: tuple[str, str]) -> None:
     unit = {"f64": np.finfo(np.float64).eps, "i32": 0.0}.get(dtype, np.finfo(np.float32).eps)
     if dtype == "f64":
         left, right, row = (operand.astype(np.longdouble) for operand in operands)
+        left = left.T if layout[0] == "km" else left
         right = right.T if layout[1] == "nk" else right
         want = np.maximum(left @ right + row, 0)
         bound = (np.abs(left) @ np.abs(right) + np.abs(row)) * unit * 85

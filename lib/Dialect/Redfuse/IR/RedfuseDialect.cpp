@@ -376,7 +376,7 @@ ContractionPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult
 PackingPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                         ArrayRef<int64_t> tiles, ArrayRef<int64_t> registers,
-                        bool) {
+                        Microkernel) {
   for (int64_t tile : tiles)
     if (failed(checkRange(emitError, "tiles", tile, 0)))
       return failure();

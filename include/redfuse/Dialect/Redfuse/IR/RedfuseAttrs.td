@@ -59,6 +59,15 @@ def Redfuse_OperandPlaceAttr : I32EnumAttr<"OperandPlace", "where the left opera
   let cppNamespace = "::redfuse";
 }
 
+def Redfuse_MicrokernelAttr : I32EnumAttr<"Microkernel", "how a core multiplies a tile in its registers", [
+    I32EnumAttrCase<"Packed", 0, "packed">,
+    I32EnumAttrCase<"PackedRows", 1, "packed_rows">,
+    I32EnumAttrCase<"Outer", 2, "outer">,
+    I32EnumAttrCase<"Inner", 3, "inner">
+  ]> {
+  let cppNamespace = "::redfuse";
+}
+
 def Redfuse_RegisterChoiceAttr : I32EnumAttr<"RegisterChoice", "what a kernel in registers does, or leaves", [
     I32EnumAttrCase<"LoadSharedLate", 0, "load_shared_late">,
     I32EnumAttrCase<"LoadSharedBeforeExchange", 1, "load_shared_before_exchange">,
@@ -304,8 +313,10 @@ def Redfuse_PackingPlanAttr : Redfuse_Attr<"PackingPlan", "packing_plan"> {
     - `tiles` by iteration dim, 0 for a whole dim: what a block has of the dims of the
       result, and how much of the dims of the sum is packed at a time
     - `registers`: the rows and the vectors of columns whose sums are in registers
-    - `direct`: the operand of the columns is not packed, but read by each microkernel
-      where it lies, which is less where rows are few
+    - `microkernel`: what it reads. `packed`: panels of both operands. `packed_rows`: the
+      rows' panel; columns lie where they are. `outer`: both where they are, elements of
+      rows times vectors of columns. `inner`: both where they are, vectors along the sum,
+      whose lanes are added at the end; the second number of `registers` is then of columns
 
     Example: blocks of 256 x 512, of sums 256 at a time, by a microkernel of 8 rows and
     three vectors.
@@ -314,18 +325,19 @@ def Redfuse_PackingPlanAttr : Redfuse_Attr<"PackingPlan", "packing_plan"> {
     #redfuse.packing_plan<tiles = [256, 512, 256], registers = [8, 3]>
     ```
 
-    Eight rows by columns that are read where they lie:
+    Five rows by columns, both read where they lie:
 
     ```mlir
-    #redfuse.packing_plan<tiles = [0, 512, 32], registers = [8, 3], direct = true>
+    #redfuse.packing_plan<tiles = [0, 512, 32], registers = [5, 5], microkernel = outer>
     ```
   }];
   let parameters = (ins
     ArrayRefParameter<"int64_t">:$tiles, ArrayRefParameter<"int64_t">:$registers,
-    DefaultValuedParameter<"bool", "false">:$direct);
+    DefaultValuedParameter<"::redfuse::Microkernel",
+                           "::redfuse::Microkernel::Packed">:$microkernel);
   let assemblyFormat = [{
     `<` `tiles` `=` `[` $tiles `]` `,` `registers` `=` `[` $registers `]`
-    (`,` `direct` `=` $direct^)? `>`
+    (`,` `microkernel` `=` $microkernel^)? `>`
   }];
   let genVerifyDecl = 1;
 }
