@@ -15,14 +15,17 @@ TIMES, UNITS = 2.0, 1.0
 
 
 def tensors_of(results: Any) -> list[torch.Tensor]:
-    """The tensors of results, in order."""
-    return [x for x in pytree.tree_leaves(results) if isinstance(x, torch.Tensor)]
+    """The tensors of results, in order, complex ones as their parts."""
+    found = [x for x in pytree.tree_leaves(results) if isinstance(x, torch.Tensor)]
+    return [torch.view_as_real(x.resolve_conj()) if x.is_complex() else x for x in found]
 
 
 def in_double(values: Any) -> Any:
     """The same with floating-point tensors in fp64."""
 
     def convert(x: Any) -> Any:
+        if isinstance(x, torch.Tensor) and x.is_complex():
+            return x.to(torch.complex128)
         is_float = isinstance(x, torch.Tensor) and x.is_floating_point()
         return x.double() if is_float else x
 

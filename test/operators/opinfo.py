@@ -20,6 +20,8 @@ import records
 import torch
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+# Of which there are samples for those who ask.
+MORE = {"complex64": torch.complex64}
 FOLDER = records.ROOT / "build" / "opinfo"
 # What PyTorch leaves open: which of equal elements comes first.
 _ORDERS = ("sort", "msort", "topk", "argsort")
@@ -32,7 +34,9 @@ def parser() -> argparse.ArgumentParser:
     """What may be asked for."""
     made = argparse.ArgumentParser(prog="tools/dev opinfo", description=__doc__.split("\n")[0])
     records.add_arguments(made, FOLDER / "record.jsonl")
-    made.add_argument("--dtype", default=",".join(DTYPES), help="float32,bfloat16")
+    made.add_argument(
+        "--dtype", default=",".join(DTYPES), help="float32,bfloat16 (both), complex64"
+    )
     made.add_argument("--samples", type=int, default=2, help="of each operation, 0: all (2)")
     return made
 
@@ -132,7 +136,7 @@ def work(job: dict, tell: Callable[[dict], None]) -> None:
             words = "its elements are what memory held"
             tell({**row, "status": judging.SKIPPED, "message": words})
         return
-    samples = samples_of(op, DTYPES[job["dtype"]])
+    samples = samples_of(op, (DTYPES | MORE)[job["dtype"]])
     by_element = isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo))
     for row in job["trials"]:
         program = Sorted(op, samples[row["sample"]])
@@ -145,10 +149,11 @@ def jobs_of(
     """What is not done. rows: gets all trials that were asked for, done or not."""
     for name, op in ops.items():
         for dtype in given.dtype.split(","):
-            if DTYPES[dtype] not in op.supported_dtypes("cpu"):
+            kind = (DTYPES | MORE)[dtype]
+            if kind not in op.supported_dtypes("cpu"):
                 continue
             try:
-                count = len(samples_of(op, DTYPES[dtype]))
+                count = len(samples_of(op, kind))
             except Exception:  # PyTorch has no samples for this machine
                 continue
             trials = [{"name": name, "dtype": dtype, "sample": i}
@@ -195,8 +200,8 @@ def table(rows: list[dict]) -> str:
 def main() -> int:
     """0 if none is wrong and none crashed."""
     given = parser().parse_args()
-    if unknown := [d for d in given.dtype.split(",") if d not in DTYPES]:
-        print(f"no samples of {', '.join(unknown)}; there are {', '.join(DTYPES)}")
+    if unknown := [d for d in given.dtype.split(",") if d not in DTYPES | MORE]:
+        print(f"no samples of {', '.join(unknown)}; there are {', '.join(DTYPES | MORE)}")
         return 2
     ops = {n: op for n, op in operations().items() if records.is_chosen(n, given.only)}
     if not ops:

@@ -1,8 +1,8 @@
 """How a PyTorch program is called: what it is given as a list of tensors, and what it returns.
 
 A compiled program takes and returns tensors alone. The module it was made of may take keywords,
-containers and numbers, write to its arguments and buffers, have unsigned integers, and return
-containers.
+containers and numbers, write to its arguments and buffers, have unsigned integers and complex
+numbers, and return containers.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from ..errors import ArgumentError, UnsupportedError
 Rebuild = Callable[[Iterator[Any]], Any]
 # Types that programs hold in the signed type of their width.
 UNSIGNED = {"uint8": "int8", "uint16": "int16", "uint32": "int32", "uint64": "int64"}
+# Types whose parts lie beside each other, which programs hold with one more dim, of 2.
+COMPLEX = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
+_OTHERWISE = {*UNSIGNED, *COMPLEX}
 
 
 @dataclasses.dataclass
@@ -49,7 +52,7 @@ class Interface:
         return (
             self.spec == expected and all(x is TENSOR for x in self.leaves) and bool(self.leaves)
             and not self.bound and not self.writes and self.rebuild is None
-            and not set(UNSIGNED) & {*self.types, *self.results}
+            and not _OTHERWISE & {*self.types, *self.results}
         )  # fmt: skip
 
     def call(
@@ -63,10 +66,10 @@ class Interface:
             raise ArgumentError(
                 "out: this program writes to its arguments or buffers; expected a call without out"
             )
-        made = invoke(self._signed(given), self._signed_out(out), stream)
+        made = invoke(self._held(given), self._held_out(out), stream)
         made = list(made) if isinstance(made, (tuple, list)) else [made]
-        if not self._unsigned_types.isdisjoint(self.results):
-            made = [self._unsigned(x, kind) for x, kind in zip(made, self.results, strict=True)]
+        if not self._held_otherwise.isdisjoint(self.results):
+            made = [_as_named(x, kind) for x, kind in zip(made, self.results, strict=True)]
         if not any(_is_torch(x) for x in given):
             made = [_as_torch(x) for x in made]
         for place, value in zip(self.writes, made, strict=False):
@@ -78,7 +81,7 @@ class Interface:
 
     def tensors(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """What the compiled program is given."""
-        return self._signed(self._given(arguments, named))
+        return self._held(self._given(arguments, named))
 
     @functools.cached_property
     def _takes_tensors(self) -> bool:
@@ -117,26 +120,57 @@ class Interface:
         return [*made, *(get() for get in self.bound)]
 
     @functools.cached_property
-    def _unsigned_types(self) -> frozenset[str]:
-        return frozenset(UNSIGNED) & {*self.types, *self.results}
+    def _held_otherwise(self) -> frozenset[str]:
+        """Types of arguments and results that the program holds as others."""
+        return frozenset(_OTHERWISE & {*self.types, *self.results})
 
-    def _signed(self, values: list[Any]) -> list[Any]:
-        if not self._unsigned_types or len(values) != len(self.types):
+    def _held(self, values: list[Any]) -> list[Any]:
+        if not self._held_otherwise or len(values) != len(self.types):
             return values
-        return [_as_type(x, kind, UNSIGNED[kind]) if kind in UNSIGNED else x
-                for x, kind in zip(values, self.types, strict=True)]  # fmt: skip
+        return [_as_held(x, kind) for x, kind in zip(values, self.types, strict=True)]
 
-    def _signed_out(self, out: Any) -> Any:
-        if out is None or self._unsigned_types.isdisjoint(self.results):
+    def _held_out(self, out: Any) -> Any:
+        if out is None or self._held_otherwise.isdisjoint(self.results):
             return out
         whole = list(out) if isinstance(out, (list, tuple)) else [out]
-        made = [_as_type(x, kind, UNSIGNED[kind]) if kind in UNSIGNED else x
-                for x, kind in zip(whole, self.results, strict=True)]  # fmt: skip
+        made = [_as_held(x, kind) for x, kind in zip(whole, self.results, strict=True)]
         return made if isinstance(out, (list, tuple)) else made[0]
 
-    @staticmethod
-    def _unsigned(value: Any, kind: str) -> Any:
-        return _as_type(value, UNSIGNED[kind], kind) if kind in UNSIGNED else value
+
+def _as_held(value: Any, kind: str) -> Any:
+    """An argument of a type, or a result to write into, as the program holds it."""
+    if kind in COMPLEX:
+        return _in_parts(value, kind)
+    return _as_type(value, kind, UNSIGNED[kind]) if kind in UNSIGNED else value
+
+
+def _as_named(value: Any, kind: str) -> Any:
+    """A result as PyTorch has it."""
+    if kind in COMPLEX:
+        if not _is_torch(value):
+            return value.view(kind)[..., 0]
+        import torch
+
+        if not value.numel():  # whose strides may be any
+            value = torch.empty(value.shape, dtype=value.dtype, device=value.device)
+        return torch.view_as_complex(value)
+    return _as_type(value, UNSIGNED[kind], kind) if kind in UNSIGNED else value
+
+
+def _in_parts(value: Any, kind: str) -> Any:
+    """The memory of complex numbers as their parts: [...] as [..., 2]."""
+    dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    if dtype != kind:
+        raise ArgumentError(f"expected an array of {kind}, got one of {dtype or type(value)}")
+    if _is_torch(value):
+        import torch
+
+        return torch.view_as_real(value.resolve_conj())
+    if isinstance(value, np.ndarray):
+        return value[..., None].view(COMPLEX[kind])
+    raise ArgumentError(
+        f"complex numbers in {type(value).__name__}; expected a torch tensor or a NumPy array"
+    )
 
 
 class _Tensor:

@@ -261,6 +261,19 @@ class Builder:
             tensor.YieldOp(dtypes.constant(number, x.dtype))
         return Tensor(op.result, tuple(shape), x.dtype)
 
+    def beside(self, first: Tensor, second: Tensor) -> Tensor:
+        """``torch.stack`` of two tensors along a new last dim, as one loop that chooses."""
+        shape = (*first.shape, 2)
+        parts = [self.reshape(part, (*part.shape, 1)) for part in (first, second)]
+
+        def body(x: Any, y: Any) -> Any:
+            is_first = arith.cmpi(
+                arith.CmpIPredicate.eq, self.position(len(shape) - 1), self.index(0)
+            )
+            return arith.select(is_first, x, y)
+
+        return self.map(parts, shape, first.dtype, body)
+
     # ---- products
 
     def contract(

@@ -7,6 +7,7 @@ from typing import Any
 
 from mlir.dialects import arith, cf, tensor
 
+from . import complexes
 from .builder import Builder
 
 # Bounds that say nothing: PyTorch's infinities are of this size.
@@ -21,7 +22,7 @@ def check_extents(
     first: dict[str, str] = {}
     bounds = {str(symbol): bound for symbol, bound in ranges.items()}
     for number, name in enumerate(names):
-        value = importer.values[nodes[name]]
+        value = complexes.real_of(importer.values[nodes[name]])
         for d, size in enumerate(value.shape):
             if isinstance(size, int):
                 continue

@@ -20,9 +20,10 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
 from ...errors import UnsupportedError
-from . import composed, gradients, matrices, quantised
+from . import complex_products, complexes, composed, fourier, gradients, matrices, quantised
 
-assert gradients and matrices and quantised  # they register rules
+# They register rules.
+assert complex_products and fourier and gradients and matrices and quantised
 Rule = Callable[..., Any]
 # Traces of calls without open extents are kept for other programs, this many.
 _MOST_KEPT = 4096
@@ -60,18 +61,25 @@ class Decomposer:
     def __init__(self) -> None:
         self._own: dict[Any, Any] = {}
 
-    def graph_of(self, node: Any) -> tuple[Any, Sequence[Any]] | None:
+    def graph_of(self, node: Any, by_parts: bool = False) -> tuple[Any, Sequence[Any]] | None:
         """The graph module of the operation that ``node`` calls, and what of the node's arguments
         are its arguments, in order; None where no rule is known.
 
-        Raises UnsupportedError where the rule needs the data of tensors.
+        by_parts: by a rule for complex numbers, whose graph takes and makes two real tensors for
+        each complex one. Raises UnsupportedError where the rule needs the data of tensors.
         """
-        rules = rules_of(node.target)
+        own = complexes.rule_of(node.target) if by_parts else None
+        rules = rules_of(node.target) if own is None else [own]
         if not rules:
             return None
         leaves, spec = pytree.tree_flatten((tuple(node.args), dict(node.kwargs)))
         values = [_known(x) for x in leaves]
-        places = [i for i, v in enumerate(values) if isinstance(v, (torch.Tensor, *_SYMBOLIC))]
+        kinds = (torch.Tensor, *_SYMBOLIC)
+        arguments = [x for x, v in zip(leaves, values, strict=True) if isinstance(v, kinds)]
+        if own is not None:
+            mode = detect_fake_mode([v for v in values if isinstance(v, kinds)])
+            values, spec = complexes.in_parts(values, spec, mode)
+        places = [i for i, v in enumerate(values) if isinstance(v, kinds)]
         key = (node.target, str(spec), *map(_key, values))
         is_open = any(_is_open(v) for v in values)
         known = self._own if is_open else self._kept
@@ -82,7 +90,7 @@ class Decomposer:
             if known is self._kept and len(known) >= _MOST_KEPT:
                 known.clear()
             known[key] = graph
-        return graph, [leaves[i] for i in places]
+        return graph, arguments
 
 
 def _known(leaf: Any) -> Any:

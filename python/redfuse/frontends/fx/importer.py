@@ -23,6 +23,7 @@ from . import (
     associative,
     attention,
     checks,
+    complexes,
     indexing,
     norms,
     orders,
@@ -37,6 +38,7 @@ from . import (
     windows,
 )
 from .builder import Builder, Tensor
+from .complexes import Pair
 from .decompose import Decomposer, attribute_of, constant_of
 from .graphs import GRAPHS
 from .layouts import BY_STRIDES, of_memory
@@ -122,9 +124,8 @@ class GraphImporter:
                 for name, value in zip(arguments, block.arguments, strict=True):
                     node = nodes[name]
                     fake = node.meta["val"]
-                    made = Tensor(value, tuple(fake.shape), fake.dtype)
-                    self.values[node] = made
-                    self._find_symbols(made)
+                    self._find_symbols(Tensor(value, tuple(fake.shape), fake.dtype))
+                    self.values[node] = self._argument(value, fake)
                 if ranges is not None:
                     checks.check_extents(self, arguments, nodes, ranges)
                 for node in graph.nodes:
@@ -141,10 +142,24 @@ class GraphImporter:
             raise UnsupportedError(
                 f"argument {node.name} is {type(fake).__name__}; expected a tensor"
             )
+        if fake.is_complex():
+            return self.builder.type_of((*fake.shape, 2), fake.dtype.to_real())
         return self.builder.type_of(fake.shape, fake.dtype)
+
+    def _argument(self, value: Any, fake: Any) -> Any:
+        """An argument as its tensor. Of a complex one the parts are beside each other, as PyTorch's
+        memory has them: [...] as [..., 2]."""
+        shape = tuple(fake.shape)
+        if not fake.is_complex():
+            return Tensor(value, shape, fake.dtype)
+        both = Tensor(value, (*shape, 2), fake.dtype.to_real())
+        parts = (self.builder.slice(both, len(shape), at, 1) for at in (0, 1))
+        return Pair(*(self.builder.reshape(part, shape) for part in parts))
 
     def _result(self, given: Any) -> Any:
         value = self._value(given)
+        if isinstance(value, Pair):
+            value = self.builder.beside(value.real, value.imag)
         if not isinstance(value, Tensor):
             raise UnsupportedError(f"the program returns {given}; expected tensors")
         return value.value
@@ -185,12 +200,12 @@ class GraphImporter:
         """The data of a node that is a constant of the program; None of another."""
         return self._held.get(node)
 
-    def constant(self, held: Any) -> Tensor:
+    def constant(self, held: Any) -> Any:
         """A tensor's data in the program."""
         with unset_fake_temporarily():  # a compiler is called while PyTorch traces
             return self._constant(held)
 
-    def _constant(self, held: Any) -> Tensor:
+    def _constant(self, held: Any) -> Any:
         if held.is_meta:
             raise ArgumentError(
                 f"a parameter or buffer of shape {tuple(held.shape)} is on the meta device, where "
@@ -198,6 +213,9 @@ class GraphImporter:
                 'options={"parameters": "arguments"}'
             )
         held = held.detach().cpu().contiguous()
+        if held.is_complex():
+            held = torch.view_as_real(held.resolve_conj())
+            return Pair(*(self._constant(part) for part in held.unbind(-1)))
         shape, dtype = tuple(held.shape), held.dtype
         kind = self.builder.type_of(shape, dtype)
         if not held.numel():
@@ -230,6 +248,8 @@ class GraphImporter:
         if name in _NOTHING:
             return None
         try:
+            if complexes.concerns(node):
+                return self._of_complex(node)
             lowering = LOWERINGS.get(name)
             if name in GRAPHS:
                 return GRAPHS[name](self, node, *self._value(node.args), **self._named(node))
@@ -253,21 +273,42 @@ class GraphImporter:
                 given[argument.name] = self._value(node.kwargs[argument.name])
         return given
 
-    def _taken_apart(self, node: Any) -> Any:
+    def _of_complex(self, node: Any) -> Any:
+        """The result of an operation of complex tensors: by their parts where there is such a rule,
+        else by the operations that it is made of."""
+        name = str(node.target)
+        if name in GRAPHS:
+            if name not in complexes.GRAPHS:
+                raise UnsupportedError(f"complex tensors in {name}; expected real ones")
+            return GRAPHS[name](self, node, *self._value(node.args), **self._named(node))
+        if name in complexes.INTERLEAVES:
+            pair = self._value(node.args[0])
+            return self.builder.beside(pair.real, pair.imag)
+        return self._taken_apart(node, is_complex=True)
+
+    def _taken_apart(self, node: Any, is_complex: bool = False) -> Any:
         """The result of an operation without a lowering, by operations that it is made of."""
         made = None
+        by_parts = is_complex and complexes.rule_of(node.target) is not None
+        if is_complex and not by_parts and complexes.is_for_real(str(node.target)):
+            raise UnsupportedError(_why_not(node.target, is_complex))
         # What is made of itself twice over is made of nothing else.
         if self._around.count(str(node.target)) < 2 and isinstance(
             node.target, torch._ops.OperatorBase
         ):
-            made = self.decomposer.graph_of(node)
+            made = self.decomposer.graph_of(node, by_parts)
         if made is None:
-            raise UnsupportedError(_why_not(node.target))
+            raise UnsupportedError(_why_not(node.target, is_complex))
         inner, arguments = made
         given = [self._value(a) for a in arguments]
+        said = node.meta.get("val")
+        if by_parts:
+            given = [part for x in given for part in
+                     ((x.real, x.imag) if isinstance(x, Pair) else (x,))]  # fmt: skip
         self._around.append(str(node.target))
         try:
-            return self._as_said(self.inline(inner, given), node.meta.get("val"))
+            found = self.inline(inner, given)
+            return self._as_said(complexes.paired(found, said) if by_parts else found, said)
         finally:
             self._around.pop()
 
@@ -277,6 +318,9 @@ class GraphImporter:
             if len(made) != len(said):
                 return made
             return [self._as_said(m, s) for m, s in zip(made, said, strict=True)]
+        if isinstance(made, Pair) and isinstance(said, torch.Tensor):
+            kind = said.dtype.to_real()
+            return Pair(*(self.builder.cast(part, kind) for part in (made.real, made.imag)))
         if isinstance(made, Tensor) and isinstance(said, torch.Tensor):
             return self.builder.cast(made, said.dtype)
         return made
@@ -302,14 +346,14 @@ def _is_one_value(flat: Any) -> bool:
     return all(bool((part == flat[0]).all()) for part in (flat[:4096], flat[4096:]))
 
 
-def _why_not(target: Any) -> str:
+def _why_not(target: Any, is_complex: bool) -> str:
     """An operation without a lowering and without a rule."""
     tags = getattr(target, "tags", ())
     if torch.Tag.nondeterministic_seeded in tags:
         return "it draws random numbers; expected a program that is given them as an argument"
     if torch.Tag.dynamic_output_shape in tags or torch.Tag.data_dependent_output in tags:
         return "what it makes is known from its data alone; expected shapes that are known"
-    return "no lowering, and no rule that takes it apart"
+    return complexes.REFUSED if is_complex else "no lowering, and no rule that takes it apart"
 
 
 def frame_of(node: Any) -> tuple[str, int] | None:
