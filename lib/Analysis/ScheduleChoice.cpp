@@ -333,7 +333,7 @@ static void chooseGrid(const ScheduleShape &shape, TargetAttr target,
     for (int64_t d : grid)
       parallel.set(d);
     for (unsigned d = 0; d < shape.extents.size(); ++d)
-      if (!parallel.test(d))
+      if (!parallel.test(d) && !shape.again.test(d))
         inner *= std::max(1.0, shape.extents[d]);
     // Blocks that read windows are as large as their threads hold.
     bool hasTaps = isGpu(target) && shape.taps.any();
@@ -361,6 +361,7 @@ static void chooseGrid(const ScheduleShape &shape, TargetAttr target,
                     : hasTaps      ? double(results * kTapThreads)
                     : writesLong   ? kGpuWritingBlockPoints
                                    : kGpuBlockPoints;
+    wanted = std::max(wanted, shape.repeated);
     // Threads have all that a map reads of their points in registers at once.
     if (isGpu(target) && shape.reduced.none()) {
       double inputs = llvm::count_if(shape.maps, [&](AffineMap map) {

@@ -159,6 +159,36 @@ static std::optional<unsigned> findShared(const ScheduleShape &shape) {
   return std::nullopt;
 }
 
+/// Where what is soon reduced stands beside much more that has none of its dims, every block
+/// reduces that again: `common` gets the other dims of all results. To merge it first would
+/// leave all of the rest to the block that merges.
+static void reduceAgain(CascadeOp cascade, ScheduleShape &shape,
+                        SmallBitVector &common) {
+  unsigned numDims = cascade.getNumIterationDims();
+  SmallBitVector wide(numDims, true), again(numDims);
+  for (AffineMap map : llvm::drop_begin(cascade.getIndexingMapsArray(),
+                                        cascade.getInputs().size()))
+    wide &= getDimsOf(map);
+  double repeated = 0;
+  for (ReduceOp reduce : shape.reduces) {
+    SmallBitVector into = toDimSet(reduce.getInto(), numDims), own = into;
+    own |= toDimSet(reduce.getOver(), numDims);
+    if (product(shape, own) > kReducedByAll) {
+      wide &= into;
+    } else {
+      repeated += product(shape, own);
+      again |= own;
+    }
+  }
+  wide.reset(shape.reduced);
+  again.reset(wide);
+  if (product(shape, wide) < kReducedByAll * product(shape, common))
+    return;
+  common = wide;
+  shape.again = again;
+  shape.repeated = repeated;
+}
+
 FailureOr<ScheduleShape> redfuse::analyseShape(CascadeOp cascade, bool isGpu) {
   FailureOr<DimSets> sets = DimSets::compute(cascade);
   if (failed(sets))
@@ -171,6 +201,8 @@ FailureOr<ScheduleShape> redfuse::analyseShape(CascadeOp cascade, bool isGpu) {
                       {},
                       SmallBitVector(numDims),
                       SmallBitVector(numDims),
+                      /*again=*/SmallBitVector(numDims),
+                      /*repeated=*/0,
                       /*maps=*/{},
                       /*points=*/0,
                       /*ranks=*/0,
@@ -225,6 +257,9 @@ FailureOr<ScheduleShape> redfuse::analyseShape(CascadeOp cascade, bool isGpu) {
     shape.taps = findTaps(shape.maps, shape.reduced,
                           [&](unsigned d) { return shape.extents[d]; });
   common.reset(shape.reduced);
+  if (!shape.hasContraction && shape.points == 0 && merges.empty() &&
+      cascade.getBody().front().getOps<ScanOp>().empty())
+    reduceAgain(cascade, shape, common);
   for (AffineExpr e : maps[numInputs].getResults()) {
     unsigned d = cast<AffineDimExpr>(e).getPosition();
     if (common.test(d))

@@ -12,6 +12,9 @@
 
 namespace redfuse {
 
+/// Points of a reduction up to which every block may make it for itself. Estimated.
+inline constexpr double kReducedByAll = 4096;
+
 /// What the choice needs to know of a cascade.
 struct ScheduleShape {
   llvm::SmallVector<double> extents;
@@ -20,11 +23,14 @@ struct ScheduleShape {
   /// The dims that each reduction or scan could be folded along.
   llvm::SmallVector<llvm::SmallVector<int64_t>> folds;
   /// Dims whose tiles are independent: in every result and kept by every
-  /// reduction; in the order of the first result's shape.
+  /// reduction but those that are made again; in the order of the first result's shape.
   llvm::SmallVector<int64_t> parallel;
   llvm::SmallBitVector reduced;
   /// Those, if they are the taps of windows that threads of a GPU have to themselves.
   llvm::SmallBitVector taps;
+  /// Dims of reductions that every block makes for itself alone, and the points of these.
+  llvm::SmallBitVector again;
+  double repeated = 0;
   /// Of the inputs.
   llvm::SmallVector<mlir::AffineMap> maps = {};
   /// Elements, and ranks of a top-k that each of them is compared with; 0 without one.

@@ -144,3 +144,18 @@ func.func @causal(%q: tensor<256x64xf32>, %k: tensor<256x64xf32>, %v: tensor<256
   } -> tensor<256x64xf32>
   return %r : tensor<256x64xf32>
 }
+
+// What is soon reduced is reduced again by every block, where what is made of it is much more and has
+// none of its dims: merged first, one block would be left with all of that.
+// CHECK-LABEL: func.func @clipped
+// CHECK:         #redfuse.schedule<resident, grid = [0, 1], tiles = [{{[0-9]+, [0-9]+}}, 0]
+func.func @clipped(%x: tensor<2048x1000xf32>, %p: tensor<1500xf32>, %o: tensor<2048x1000xf32>) -> tensor<2048x1000xf32> {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>]}
+      ins(%x, %p : tensor<2048x1000xf32>, tensor<1500xf32>) outs(%o : tensor<2048x1000xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %n = redfuse.reduce add %b over [2] into [] : f32
+    %d = arith.divf %a, %n : f32
+    redfuse.yield %d : f32
+  } -> tensor<2048x1000xf32>
+  return %r : tensor<2048x1000xf32>
+}
