@@ -43,8 +43,15 @@ findCrossed(CascadeOp cascade, const ScheduleShape &shape) {
   };
   SmallVector<ScheduleShape::Crossed, 2> best;
   int64_t most = 0;
-  for (const Access &first : accesses)
-    for (const Access &second : accesses) {
+  // A chain of maps has hundreds of accesses, along two or three dims.
+  SmallVector<Access> kinds;
+  for (const Access &access : accesses)
+    if (llvm::none_of(kinds, [&](const Access &kind) {
+          return kind.along == access.along && kind.bytes == access.bytes;
+        }))
+      kinds.push_back(access);
+  for (const Access &first : kinds)
+    for (const Access &second : kinds) {
       int64_t own = 0, its = 0, width = 0, itsWidth = 0;
       for (const Access &access : accesses) {
         if (access.along == first.along && access.dims.test(second.along)) {
@@ -166,8 +173,8 @@ static void reduceAgain(CascadeOp cascade, ScheduleShape &shape,
                         SmallBitVector &common) {
   unsigned numDims = cascade.getNumIterationDims();
   SmallBitVector wide(numDims, true), again(numDims);
-  for (AffineMap map : llvm::drop_begin(cascade.getIndexingMapsArray(),
-                                        cascade.getInputs().size()))
+  SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
+  for (AffineMap map : ArrayRef(maps).drop_front(cascade.getInputs().size()))
     wide &= getDimsOf(map);
   double repeated = 0;
   for (ReduceOp reduce : shape.reduces) {
