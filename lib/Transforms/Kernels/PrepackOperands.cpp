@@ -55,6 +55,8 @@ private:
   std::optional<Operand> describeVectors(ConvertedFactor factor, unsigned sum,
                                          double &bytes);
   bool isRagged(ConvertedFactor factor, int64_t bytes) const;
+  bool isOfBatch(AffineExpr place);
+  bool isApart(Value factor);
   int64_t vectorOf(Type element, unsigned sum) const;
   std::optional<Operand> describe(Value factor);
   bool readsTaps(AffineMap map) const;
@@ -214,6 +216,30 @@ bool Product::isRagged(ConvertedFactor factor, int64_t bytes) const {
          type.getShape().back() * bits % (8 * bytes) != 0;
 }
 
+/// Whether a place is along dims that both factors and the result have.
+bool Product::isOfBatch(AffineExpr place) {
+  Operation *mul = reduce.getOperand(0).getDefiningOp();
+  SmallBitVector batch = toDimSet(reduce.getInto(), extents.size());
+  batch &= (*sets)[mul->getOperand(0)];
+  batch &= (*sets)[mul->getOperand(1)];
+  SmallBitVector own(extents.size());
+  for (unsigned d = 0; d < extents.size(); ++d)
+    if (place.isFunctionOfDim(d))
+      own.set(d);
+  return own.any() && isSubset(own, batch);
+}
+
+/// Whether a factor is read from memory in which neighbours are of different matrices: a
+/// product of each channel of images whose channels lie side by side.
+bool Product::isApart(Value factor) {
+  auto argument = dyn_cast<BlockArgument>(factor);
+  if (!argument ||
+      !isa<RankedTensorType>(op->getOperand(argument.getArgNumber()).getType()))
+    return false;
+  AffineMap map = maps[argument.getArgNumber()];
+  return map.getNumResults() > 1 && isOfBatch(map.getResults().back());
+}
+
 /// Elements of a sum that copies have multiples of: 16 bytes, or a line of memory where the
 /// product is plain and reads lines of 16-bit floats.
 int64_t Product::vectorOf(Type element, unsigned sum) const {
@@ -241,7 +267,7 @@ std::optional<Operand> Product::describeVectors(ConvertedFactor factor,
   bool isPadded = extent % width != 0;
   // What matrix units without copies read as it is: rows along another dim.
   if (!isPadded && bits == 16 && taps.none() && isa<BlockArgument>(v) &&
-      !isRagged({v, {}}, kGpuLineBytes))
+      !isRagged({v, {}}, kGpuLineBytes) && !isApart(v))
     return Operand{v, {}};
   // Others may want it as it is.
   if (v.getType().isF32() && !(v.hasOneUse() && factor.value.hasOneUse()))
@@ -277,9 +303,12 @@ std::optional<Operand> Product::describeVectors(ConvertedFactor factor,
     if (*along + 1 == rank && bits == 16 && !isPadded)
       return operand;
     operand.argument = argument;
-    for (unsigned d = 0; d < rank; ++d)
-      if (d != *along)
-        operand.dims.push_back(d);
+    // Each matrix is for itself.
+    for (bool isOuter : {true, false})
+      for (unsigned d = 0; d < rank; ++d)
+        if (d != *along &&
+            (isApart(v) && isOfBatch(maps[i].getResult(d))) == isOuter)
+          operand.dims.push_back(d);
     operand.dims.push_back(*along);
     bytes = moved * double(type.getNumElements());
     return operand;
@@ -316,7 +345,11 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
   // begin at multiples of 16 bytes. Where both are in memory, redfuse-pitch-operands has
   // seen to that.
   bool isPlain = isShort && taps.none();
-  if (isPlain && llvm::all_of(found, [&](const ConvertedFactor &factor) {
+  bool areApart = isPlain && llvm::any_of(found, [&](ConvertedFactor factor) {
+                    return isApart(factor.value);
+                  });
+  if (isPlain && !areApart &&
+      llvm::all_of(found, [&](const ConvertedFactor &factor) {
         auto argument = dyn_cast<BlockArgument>(factor.value);
         return argument &&
                simplifyForExtents(maps[argument.getArgNumber()], extents)
@@ -329,13 +362,14 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
     });
   };
   bool isRaggedForMaps = isPlain && areRagged(16);
-  if (isPlain && !isRaggedForMaps && !areRagged(kGpuLineBytes))
+  if (isPlain && !areApart && !isRaggedForMaps && !areRagged(kGpuLineBytes))
     return std::nullopt;
-  double ofWarps = isRaggedForMaps  ? kWarpRagged16
-                   : isPlain        ? kUnitSkewed16
-                   : isShort        ? kWarpProducts16
-                   : found[0].round ? kWarpProducts32
-                                    : kWarpProductsOfParts;
+  double ofWarps = areApart          ? kWarpApart16
+                   : isRaggedForMaps ? kWarpRagged16
+                   : isPlain         ? kUnitSkewed16
+                   : isShort         ? kWarpProducts16
+                   : found[0].round  ? kWarpProducts32
+                                     : kWarpProductsOfParts;
   double ofUnit = isPlain          ? kUnitPlain16
                   : isShort        ? kUnitProducts16
                   : found[0].round ? kUnitProducts32

@@ -208,3 +208,20 @@ func.func @channels(%x: tensor<8x37x8194xbf16>, %w: tensor<512x37x3xbf16>, %e: t
   } -> tensor<8x512x8192xf32>
   return %r : tensor<8x512x8192xf32>
 }
+
+// Neighbours in memory are of different matrices (channels): one copy has each matrix for itself, the
+// sum adjacent, and both operands read it.
+// CHECK-LABEL: func.func @of_channels
+// CHECK: %[[COPY:.*]] = redfuse.cascade {{.*}} ins(%{{.*}} : tensor<250x240x128xbf16>) outs(%{{.*}} : tensor<128x250x240xbf16>)
+// CHECK: redfuse.cascade {{.*}} ins(%[[COPY]], %[[COPY]] : tensor<128x250x240xbf16>, tensor<128x250x240xbf16>)
+func.func @of_channels(%x: tensor<250x240x128xbf16>, %e: tensor<250x250x128xf32>) -> tensor<250x250x128xf32> {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(i, j, c, k) -> (i, k, c)>, affine_map<(i, j, c, k) -> (j, k, c)>, affine_map<(i, j, c, k) -> (i, j, c)>]} ins(%x, %x : tensor<250x240x128xbf16>, tensor<250x240x128xbf16>) outs(%e : tensor<250x250x128xf32>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %f = arith.extf %a : bf16 to f32
+    %g = arith.extf %b : bf16 to f32
+    %p = arith.mulf %f, %g : f32
+    %s = redfuse.reduce add %p over [3] into [0, 1, 2] : f32
+    redfuse.yield %s : f32
+  } -> tensor<250x250x128xf32>
+  return %r : tensor<250x250x128xf32>
+}
