@@ -36,11 +36,13 @@ def render(explanation: Mapping[str, Any]) -> str:
     lines: list[str] = []
     kernels = explanation.get("kernels", [])
     refused = explanation.get("refused", [])
+    arguments = [argument_text(argument) for argument in explanation.get("arguments", [])]
+    lines += [*arguments, ""] if arguments else []
     for kernel in kernels:
         lines += [*kernel_lines(kernel), ""]
     for selection in explanation.get("selections", []):
         lines += [*selection_lines(selection), ""]
-    if not lines:
+    if len(lines) == len(arguments) + bool(arguments):
         lines += ["No kernel: the program runs operation by operation.", ""]
     if refused:
         lines.append(f"Not fused ({len(refused)}):")
@@ -51,6 +53,17 @@ def render(explanation: Mapping[str, Any]) -> str:
     else:
         lines.append("There is nothing in it to fuse.")
     return "\n".join(lines)
+
+
+def argument_text(argument: Mapping[str, Any]) -> str:
+    """An argument that is not row-major."""
+    shape = [n if n is not None else "?" for n in argument["shape"]]
+    order = argument["order"]
+    return (
+        f"{argument['arg']} of {'x'.join(map(str, shape))} is read as it lies in memory, with its "
+        f"dims in the order {', '.join(map(str, order))}: "
+        f"{'x'.join(str(shape[d]) for d in order)}"
+    )
 
 
 def render_merges(explanation: Mapping[str, Any]) -> str:
@@ -147,14 +160,23 @@ def contraction_text(plan: Mapping[str, Any]) -> str:
     return text
 
 
+# What a microkernel of a core reads, and what it has one of beside its rows.
+_MICROKERNELS = {
+    "packed": ("packed operands", "vector"),
+    "packed_rows": ("packed rows, columns read where they lie", "vector"),
+    "outer": ("operands read where they lie", "vector"),
+    "inner": ("operands read where they lie, along the sum", "column"),
+}
+
+
 def packing_text(plan: Mapping[str, Any]) -> str:
-    """How a core multiplies packed operands, in a line."""
-    rows, vectors = plan["registers"]
+    """How a core multiplies the operands of a product, in a line."""
+    rows, count = plan["registers"]
     tiles = " ".join(f"{name}={size}" for name, size in plan["tiles"].items())
-    what = "packed rows, columns read where they lie" if plan["direct"] else "packed operands"
+    what, unit = _MICROKERNELS[str(plan["microkernel"])]
     return (
         f"of {what}, {'tiles ' + tiles if tiles else 'in one tile'}, "
-        f"{rows} rows by {vectors} vector{'s' if vectors > 1 else ''} in registers"
+        f"{rows} rows by {count} {unit}{'s' if count > 1 else ''} in registers"
     )
 
 

@@ -22,7 +22,7 @@ def test_packed_operands() -> None:
     exe = redfuse.compile(PRODUCT, target="cpu", options={"cache": False})
     (kernel,) = exe.explain(json=True)["kernels"]
     plan = kernel["packing"]
-    assert set(plan) == {"tiles", "registers", "direct"}
+    assert set(plan) == {"tiles", "registers", "microkernel"}
     assert set(plan["tiles"]) <= {"i0", "i1", "i2"}
     assert f"product   {packing_text(plan)}" in exe.explain()
 
@@ -59,12 +59,11 @@ def test_how_a_gpu_sorts(columns: int, way: str) -> None:
 
 
 def test_words() -> None:
-    assert packing_text({"tiles": {}, "registers": [1, 1], "direct": False}) == (
+    assert packing_text({"tiles": {}, "registers": [1, 1], "microkernel": "packed"}) == (
         "of packed operands, in one tile, 1 rows by 1 vector in registers"
     )
-    assert packing_text({"tiles": {"i1": 512}, "registers": [8, 3], "direct": True}) == (
-        "of packed rows, columns read where they lie, tiles i1=512, "
-        "8 rows by 3 vectors in registers"
+    assert packing_text({"tiles": {"i1": 512}, "registers": [8, 3], "microkernel": "outer"}) == (
+        "of operands read where they lie, tiles i1=512, 8 rows by 3 vectors in registers"
     )
     plan = {"warps": [2, 1], "instructions": [4, 2], "slabs": 1, "splits": 3}
     assert contraction_text(plan) == (
