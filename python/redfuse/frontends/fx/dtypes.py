@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ...errors import UnsupportedError
@@ -72,6 +73,8 @@ def convert(value: Any, old: Any, new: Any) -> Any:
     kind = element_type(new)
     if bits(new) == 1:
         return _is_not_zero(value, old)
+    if is_float(new) and bits(new) == 8:
+        return _as_small_float(value, old, new)
     if is_float(old):
         if not is_float(new):
             to_int = arith.fptosi if is_signed(new) else arith.fptoui
@@ -88,6 +91,52 @@ def convert(value: Any, old: Any, new: Any) -> Any:
     if bits(old) > bits(new):
         return arith.trunci(kind, value)
     return (arith.extsi if is_signed(old) else arith.extui)(kind, value)
+
+
+def _as_small_float(value: Any, old: Any, new: Any) -> Any:
+    """In a float of 8 bits: PyTorch converts all types to f32 first."""
+    import torch
+    from mlir.dialects import arith
+
+    from .bounds import bounds_of
+
+    if saturates(new):
+        most = torch.finfo(new).max
+        low, high = bounds_of(value) if is_float(old) else _range(old)
+        if low < -most or high > most:
+            value, old = convert(value, old, torch.float32), torch.float32
+            least, largest = (constant(n, torch.float32) for n in (-most, most))
+            value = arith.minimumf(arith.maximumf(value, least), largest)  # NaN stays
+    if not is_float(old) or bits(old) in (8, 64):
+        value = convert(value, old, torch.float32)
+    return arith.truncf(element_type(new), value)
+
+
+def _range(dtype: Any) -> tuple[int, int]:
+    """Of an integer type."""
+    import torch
+
+    if bits(dtype) == 1:
+        return 0, 1
+    info = torch.iinfo(dtype)
+    return info.min, info.max
+
+
+@functools.cache
+def saturates(dtype: Any) -> bool:
+    """Whether the installed PyTorch makes the largest number of a float of 8 bits of what is
+    larger, and of infinity; else that is NaN or infinity, as the type has it.
+
+    PyTorch 2.13 does so for float8_e4m3fn alone, older ones for no type. The functions that convert
+    (torch/headeronly/util/Float8_*.h, in older ones c10/util) are C10_HOST_DEVICE: kernels on GPUs
+    are compiled of the same code as those on CPUs, which are asked here.
+    """
+    import torch
+    from torch._subclasses.fake_tensor import unset_fake_temporarily
+
+    with unset_fake_temporarily():  # a compiler may be called while PyTorch traces
+        large = torch.tensor([2 * torch.finfo(dtype).max, float("inf")], device="cpu")
+        return bool(large.to(dtype).to(torch.float32).isfinite().all())
 
 
 def rounded_to_tf32(value: Any) -> Any:

@@ -423,6 +423,8 @@ def _to(
     **_: Any,
 ) -> Tensor:  # fmt: skip
     x = next(t for t in (src, self, a) if t is not None)
+    if not isinstance(x, Tensor):  # a number that a transformation of functions took for a tensor
+        return c.full(x)
     return c.b.expand(c.b.cast(x, c.dtype), c.shape)
 
 
