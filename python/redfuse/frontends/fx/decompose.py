@@ -20,10 +20,19 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
 from ...errors import UnsupportedError
-from . import complex_products, complexes, composed, fourier, gradients, matrices, quantised
+from . import (
+    complex_products,
+    complexes,
+    composed,
+    fourier,
+    gradients,
+    losses,
+    matrices,
+    quantised,
+)
 
 # They register rules.
-assert complex_products and fourier and gradients and matrices and quantised
+assert complex_products and fourier and gradients and losses and matrices and quantised
 Rule = Callable[..., Any]
 # Traces of calls without open extents are kept for other programs, this many.
 _MOST_KEPT = 4096
