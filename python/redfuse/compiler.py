@@ -55,14 +55,17 @@ def compile(
         from .frontends.torch import export
 
         precision = Precision.chosen(chosen.precision, target_name)
+        # Dims that `along` names are the caller's.
         text, interface = export(
-            source, inputs, kwargs, dynamic_shapes, chosen.parameters, precision
-        )
+            source, inputs, kwargs, dynamic_shapes, chosen.parameters, precision,
+            keeps_strides=chosen.along is None,
+        )  # fmt: skip
         given = inputs
         if interface is not None:
             given = None if inputs is None else interface.tensors(inputs, kwargs or {})
         executable = _tuned(text, chosen, target_name, given)
         executable.interface = interface
+        executable.copies_strided()
         return executable
     if kwargs or dynamic_shapes is not None:
         raise ArgumentError(

@@ -6,13 +6,14 @@ import os
 import pickle
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .errors import ArgumentError, path_text
 from .frontends.mlir import Source
 from .options import Options
 from .runtime.specs import Signature
+from .runtime.strides import Copies
 
 if TYPE_CHECKING:
     from .frontends.interface import Interface
@@ -59,8 +60,9 @@ class Executable:
     """A compiled program. Thread-safe: several threads may call it at once.
 
     signature: argument and result types. compile_seconds: from the source to callable code; 0 if
-    it came from the cache. interface: of a PyTorch program that takes or returns more than tensors
-    (keywords, a named tuple, a dictionary), how it is called; else None.
+    it came from the cache. interface: of a PyTorch program that takes or returns more than
+    contiguous tensors (keywords, a named tuple, a dictionary, channels_last), how it is called;
+    else None.
     """
 
     def __init__(
@@ -79,6 +81,8 @@ class Executable:
         self.timings = timings or {}
         self.ir = Stages(source, options, target)
         self.interface: Interface | None = None
+        # Of a program of PyTorch: what it is given is copied where it is not contiguous.
+        self._copies: Copies | None = None
         self._state_program: StateProgram | None = None
         self._state_lock = threading.Lock()
         family = target.partition(":")[0]
@@ -134,8 +138,9 @@ class Executable:
         """Pickled, and copied, as a bundle: for other processes of this machine."""
         if self.interface is not None:
             raise pickle.PicklingError(
-                "an executable of a PyTorch program that takes or returns more than tensors cannot "
-                "be pickled; compile one of tensors that returns a tensor or a tuple of tensors"
+                "an executable of a PyTorch program that takes or returns more than contiguous "
+                "tensors cannot be pickled; compile one of such tensors that returns a tensor or a "
+                "tuple of tensors"
             )
         from .store import bundle
 
@@ -149,11 +154,13 @@ class Executable:
     ) -> Any:  # fmt: skip
         """Runs the program.
 
-        arguments: one contiguous array for each argument, of the program's exact dtypes and
-            shapes. For a program on the CPU: NumPy (bf16 as ``ml_dtypes.bfloat16``), torch CPU
-            tensors, or anything with ``__dlpack__`` in host memory. For one on a GPU: torch, CuPy
-            or JAX arrays, or anything with ``__dlpack__`` or ``__cuda_array_interface__`` there;
-            nothing is copied but a torch or CuPy array that starts at no multiple of 16 bytes.
+        arguments: one array for each argument, of the program's exact dtypes and shapes, and
+            contiguous. A program of PyTorch takes torch tensors and NumPy arrays of any strides:
+            those in the order in memory that its example has as they are, others as copies. For a
+            program on the CPU: NumPy (bf16 as ``ml_dtypes.bfloat16``), torch CPU tensors, or
+            anything with ``__dlpack__`` in host memory. For one on a GPU: torch, CuPy or JAX
+            arrays, or anything with ``__dlpack__`` or ``__cuda_array_interface__`` there; nothing
+            else is copied but a torch or CuPy array that starts at no multiple of 16 bytes.
         out: an array, or a sequence of one for each result, to write into; where a PyTorch program
             returns containers, for each tensor in them.
         named: keywords of a PyTorch program that was compiled with such.
@@ -166,13 +173,35 @@ class Executable:
         ArgumentError for a bad argument, ExecutionError if the program stops itself.
         """
         if self.interface is not None:
-            return self.interface.call(self._invoke, arguments, named, out, stream)
+            return self.interface.call(self._invoke_or_copy, arguments, named, out, stream)
         if named:
             raise ArgumentError(
                 f"{next(iter(named))}: this program has no keywords; expected arrays in the order "
                 f"of its arguments: {self.signature}"
             )
-        return self._invoke(arguments, out, stream)
+        try:
+            return self._invoke(arguments, out, stream)
+        except ArgumentError as refusal:
+            return self._invoke_copies(refusal, arguments, out, stream)
+
+    def copies_strided(self) -> None:
+        """Makes calls copy torch tensors and NumPy arrays that are not contiguous, which they
+        refuse otherwise: PyTorch's programs take tensors of any strides."""
+        self._copies = Copies(self.signature.name)
+
+    def _invoke_or_copy(self, arguments: Any, out: Any, stream: Any) -> Any:
+        try:
+            return self._invoke(arguments, out, stream)
+        except ArgumentError as refusal:
+            return self._invoke_copies(refusal, arguments, out, stream)
+
+    def _invoke_copies(self, refusal: ArgumentError, arguments: Any, out: Any, stream: Any) -> Any:
+        """A call that was refused before it ran, with contiguous copies: so contiguous arguments
+        need not be looked at. Raises ``refusal`` where there is nothing to copy."""
+        copied = None if self._copies is None else self._copies.contiguous(arguments, stream)
+        if copied is None:
+            raise refusal
+        return self._invoke(copied, out, stream)
 
     def check(self) -> None:
         """Raises ExecutionError if an assertion in a kernel on a GPU (an index out of range) has
@@ -208,7 +237,8 @@ class Executable:
         ``options.along``; arguments that are walked with it have it too. Raises UnsupportedError
         for a program whose reductions have no merge, ArgumentError for bad arrays.
         """
-        return self.state_program.init(*unstreamed)
+        program = self.state_program
+        return program.init(*self._in_memory(program.unstreamed, unstreamed))
 
     def update(self, state: State, *chunk: Any, offset: int | None = None) -> State:
         """A state that has seen one more chunk; the one given is not changed.
@@ -220,7 +250,8 @@ class Executable:
         Raises ArgumentError for a state of another program, for bad arrays, and for elements that
         are in the state already, are past the end, or come out of order where that matters.
         """
-        return self.state_program.update(state, *chunk, offset=offset)
+        program = self.state_program
+        return program.update(state, *self._in_memory(program.axes, chunk), offset=offset)
 
     def merge(self, left: State, right: State) -> State:
         """The state of all that the two have seen.
@@ -245,7 +276,19 @@ class Executable:
         A program whose streamed dim has a fixed length is about that many elements: fewer or more
         are an ArgumentError.
         """
-        return self.state_program.finalize(state, *chunk, offset=offset, before=before)
+        program = self.state_program
+        chunk = self._in_memory(program.axes, chunk)
+        return program.finalize(state, *chunk, offset=offset, before=before)
+
+    def _in_memory(self, numbers: Iterable[int], arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Arrays of the arguments of these numbers, of any strides, as a program of PyTorch takes
+        them."""
+        places = list(numbers)
+        if self._copies is None or len(places) != len(arrays):
+            return arrays
+        if self.interface is not None:
+            arrays = self.interface.in_memory(places, arrays)
+        return tuple(self._copies.contiguous(arrays, None) or arrays)
 
     def explain(self, json: bool = False, tex: bool = False) -> Any:
         """What was fused, how, and why not where not, with the formulas by which partial results
@@ -254,6 +297,8 @@ class Executable:
         from .explain.merges import to_tex, with_merges
 
         explanation = with_merges(self.explanation, self.source, self.options, self.target)
+        if self.interface is not None and self.interface.has_layouts:
+            explanation = {**explanation, "arguments": self.interface.arguments()}
         if json:
             return explanation
         if tex:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, UnsupportedError
+from ..runtime.strides import Layout, as_contiguous, is_contiguous, is_repeated, on_stream
 
 Rebuild = Callable[[Iterator[Any]], Any]
 # Types that programs hold in the signed type of their width.
@@ -33,7 +34,8 @@ class Interface:
         where a tensor is expected. bound: read for each call, behind the caller's tensors
         (parameters, buffers that are written). writes: for each of the first results, the number of
         the argument that gets it. results: types of all results. rebuild: makes of the others what
-        the module returns; None where that is the tuple of them, or the only one.
+        the module returns; None where that is the tuple of them, or the only one. layouts: of each
+        argument how it lies in memory; None where it is row-major.
     """
 
     spec: Any
@@ -43,9 +45,15 @@ class Interface:
     types: list[str]
     results: list[str]
     rebuild: Rebuild | None
+    layouts: list[Layout | None]
 
     def is_plain(self) -> bool:
         """Whether calls need nothing of it."""
+        return self._takes_and_returns_tensors and not self.has_layouts
+
+    @functools.cached_property
+    def _takes_and_returns_tensors(self) -> bool:
+        """Whether it tells nothing but layouts."""
         from torch.utils import _pytree as pytree
 
         expected = pytree.tree_structure(((0,) * len(self.leaves), {}))
@@ -61,19 +69,31 @@ class Interface:
     ) -> Any:  # fmt: skip
         """``invoke(tensors, out, stream)``, and what the module would return. ``out`` is flat:
         for each tensor in that, in the order of its leaves."""
+        if self._takes_and_returns_tensors and not named and len(arguments) == len(self.layouts):
+            try:
+                return invoke(self._in_memory(arguments), out, stream)
+            except ArgumentError:
+                self._check_shapes(arguments)
+                raise
         given = self._given(arguments, named)
         if out is not None and self.writes:
             raise ArgumentError(
                 "out: this program writes to its arguments or buffers; expected a call without out"
             )
-        made = invoke(self._held(given), self._held_out(out), stream)
+        self._check_written(given)
+        try:
+            made = invoke(self._held(given), self._held_out(out), stream)
+        except ArgumentError:
+            self._check_shapes(given)
+            raise
         made = list(made) if isinstance(made, (tuple, list)) else [made]
         if not self._held_otherwise.isdisjoint(self.results):
             made = [_as_named(x, kind) for x, kind in zip(made, self.results, strict=True)]
+        for place, value in zip(self.writes, made, strict=False):
+            with on_stream(stream, given[place]):
+                _write(given[place], value)
         if not any(_is_torch(x) for x in given):
             made = [_as_torch(x) for x in made]
-        for place, value in zip(self.writes, made, strict=False):
-            given[place].copy_(_as_torch(value))
         left = made[len(self.writes) :]
         if self.rebuild is not None:
             return self.rebuild(iter(left))
@@ -82,6 +102,79 @@ class Interface:
     def tensors(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """What the compiled program is given."""
         return self._held(self._given(arguments, named))
+
+    # ---- how arguments lie in memory
+
+    @functools.cached_property
+    def has_layouts(self) -> bool:
+        """Whether an argument is not row-major."""
+        return bool(self._permuted)
+
+    def in_memory(self, places: Sequence[int], values: Sequence[Any]) -> tuple[Any, ...]:
+        """Values for the arguments of these numbers, as the program takes them."""
+        made = []
+        for place, value in zip(places, values, strict=True):
+            layout = self.layouts[place]
+            made.append(value if layout is None else layout.in_memory(value))
+        return tuple(made)
+
+    def _in_memory(self, values: Sequence[Any]) -> list[Any]:
+        """The same for all arguments."""
+        made = list(values)
+        for place, layout in self._permuted:
+            made[place] = layout.in_memory(made[place])
+        return made
+
+    @functools.cached_property
+    def _permuted(self) -> list[tuple[int, Layout]]:
+        return [(place, layout) for place, layout in enumerate(self.layouts) if layout is not None]
+
+    def arguments(self) -> list[dict[str, Any]]:
+        """For an explanation: arguments that are not row-major, with their extents and the order of
+        their dims in memory."""
+        return [
+            {"arg": f"arg{number}", "shape": list(layout.shape), "order": list(layout.order)}
+            for number, layout in self._permuted
+        ]
+
+    def _check_shapes(self, given: Sequence[Any]) -> None:
+        """Raises ArgumentError about an argument that is not row-major in the caller's words: the
+        program knows its extents in the order of memory."""
+        for number, (value, layout) in enumerate(zip(given, self.layouts, strict=False)):
+            if layout is not None and hasattr(value, "shape") and not layout.fits(value):
+                raise ArgumentError(
+                    f"argument {number}: expected shape {_extents(layout.shape)}, got "
+                    f"{_extents(value.shape)}",
+                    number,
+                )
+
+    def _check_written(self, given: Sequence[Any]) -> None:
+        """Raises ArgumentError for what is written and cannot be, before anything has run."""
+        for place in self.writes:
+            value = given[place] if place < len(given) else None
+            if _is_torch(value) and value.is_contiguous():
+                continue
+            is_array = isinstance(value, np.ndarray)
+            if not is_array and not _is_torch(value):
+                raise ArgumentError(
+                    f"argument {place}: the program writes to it; expected a torch tensor or a "
+                    f"NumPy array, got {type(value).__name__}",
+                    place,
+                )
+            if is_array and not value.flags.writeable:
+                raise ArgumentError(
+                    f"argument {place}: the program writes to it; expected a writable array, got a "
+                    "read-only one",
+                    place,
+                )
+            if is_repeated(value):
+                raise ArgumentError(
+                    f"argument {place}: the program writes to it; expected elements with places of "
+                    "their own in memory, got an expanded tensor; use .contiguous()",
+                    place,
+                )
+
+    # ---- what is given
 
     @functools.cached_property
     def _takes_tensors(self) -> bool:
@@ -125,9 +218,16 @@ class Interface:
         return frozenset(_OTHERWISE & {*self.types, *self.results})
 
     def _held(self, values: list[Any]) -> list[Any]:
-        if not self._held_otherwise or len(values) != len(self.types):
+        if len(values) != len(self.types):
             return values
-        return [_as_held(x, kind) for x, kind in zip(values, self.types, strict=True)]
+        if self.has_layouts:
+            values = self._in_memory(values)
+        if not self._held_otherwise:
+            return values
+        return [
+            _as_held(as_contiguous(x) if kind in COMPLEX and not _is_torch(x) else x, kind)
+            for x, kind in zip(values, self.types, strict=True)
+        ]
 
     def _held_out(self, out: Any) -> Any:
         if out is None or self._held_otherwise.isdisjoint(self.results):
@@ -167,6 +267,11 @@ def _in_parts(value: Any, kind: str) -> Any:
 
         return torch.view_as_real(value.resolve_conj())
     if isinstance(value, np.ndarray):
+        if not is_contiguous(value):
+            raise ArgumentError(
+                f"expected contiguous row-major memory, got strides {value.strides}; use "
+                "numpy.ascontiguousarray"
+            )
         return value[..., None].view(COMPLEX[kind])
     raise ArgumentError(
         f"complex numbers in {type(value).__name__}; expected a torch tensor or a NumPy array"
@@ -190,6 +295,24 @@ def _as_torch(value: Any) -> Any:
     from ..runtime.tensors import to_torch
 
     return value if _is_torch(value) else to_torch(value)
+
+
+def _write(target: Any, value: Any) -> None:
+    """The elements of a result into an argument, of any strides."""
+    if _is_torch(target):
+        target.copy_(_as_torch(value))
+        return
+    if _is_torch(value):
+        import torch
+
+        raw = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+        value = raw.view(target.dtype).reshape(target.shape)
+    np.copyto(target, value)
+
+
+def _extents(shape: Sequence[int | None]) -> str:
+    """As the call's own messages have them."""
+    return "x".join("?" if n is None else str(n) for n in shape) or "no dims"
 
 
 def _as_type(value: Any, old: str, new: str) -> Any:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..errors import ArgumentError, CompileError, UnsupportedError
+from ..errors import ArgumentError, UnsupportedError
 from . import changes, results
 from .interface import TENSOR, Interface, check_leaves, leaves_of
 from .mlir import Source
@@ -20,6 +20,7 @@ from .precision import HIGHEST, Precision
 def export(
     program: Any, inputs: Sequence[Any] | None, kwargs: Mapping[str, Any] | None = None,
     dynamic_shapes: Any = None, parameters: str = "constants", precision: Precision = HIGHEST,
+    keeps_strides: bool = False,
 ) -> tuple[Source, Interface | None]:  # fmt: skip
     """The linalg form of ``program`` for arguments like ``inputs``, and how it is called; None
     where that is with tensors alone, of which it makes a tensor or a tuple of several.
@@ -28,7 +29,9 @@ def export(
         which needs no inputs. inputs, kwargs: examples; shapes and dtypes of their tensors are the
         compiled program's, but for extents that ``dynamic_shapes`` (as of torch.export) opens.
         Numbers among them are fixed. parameters: "constants", or "arguments" that are read from the
-        module for each call. precision: of products and convolutions of f32.
+        module for each call. precision: of products and convolutions of f32. keeps_strides:
+        whether arguments that lie in memory with their dims in another order (transposed,
+        channels_last) are taken so, by an interface; else all are row-major.
 
     Raises ArgumentError without inputs or with what are none, UnsupportedError where PyTorch is
     missing or an operation cannot be compiled (with its name and the line that calls it), and
@@ -48,7 +51,8 @@ def export(
             "source is a function; PyTorch functions need torch: pip install 'redfuse[torch]'"
         ) from None
     if isinstance(program, torch.export.ExportedProgram):
-        return _imported(program, program.module(check_guards=False), None, parameters, precision)
+        module = program.module(check_guards=False)
+        return _imported(program, module, None, parameters, precision, keeps_strides)
     if inputs is None:
         raise without_inputs
     named = dict(kwargs or {})
@@ -62,7 +66,7 @@ def export(
         if flat.replaced and not keeps:
             raise _StateError
         flat.check_kept(exported)
-        return _imported(exported, flat.module, flat, parameters, precision)
+        return _imported(exported, flat.module, flat, parameters, precision, keeps_strides)
 
     from .fx.program import WrittenConstantError
 
@@ -97,40 +101,36 @@ class _StateError(Exception):
 
 
 def _exported(flat: _Flat, inputs: Sequence[Any], named: dict[str, Any], open_: Any) -> Any:
-    import torch
-
-    from .fx.recurrent import as_one_operation
+    from . import tracing
 
     # Each by itself: a model that is trained may have parts that are not.
     trained = {part: part.training for part in flat.inner.modules()}
     flat.module.eval()
     try:
-        with as_one_operation():
-            return torch.export.export(
-                flat.module, tuple(inputs), named, dynamic_shapes=_as_given(open_, inputs, named)
-            )
-    except UnsupportedError:
-        raise
-    except Exception as error:  # torch.export raises many types of its own
-        raise CompileError(f"torch.export cannot trace this program: {_head(error)}") from error
+        return tracing.export(flat.module, inputs, named, _as_given(open_, inputs, named))
     finally:
         for part, is_trained in trained.items():
             part.training = is_trained
 
 
 def _imported(
-    exported: Any, module: Any, flat: _Flat | None, parameters: str, precision: Precision
+    exported: Any,
+    module: Any,
+    flat: _Flat | None,
+    parameters: str,
+    precision: Precision,
+    keeps_strides: bool,
 ) -> tuple[Source, Interface | None]:
     from torch.utils import _pytree as pytree
 
     from .fx.program import import_program
 
-    made = import_program(exported, parameters, precision)
+    made = import_program(exported, parameters, precision, keeps_strides)
     rebuild = flat.rebuild if flat else _rebuild(made.outputs, exported.call_spec.out_spec)
     interface = Interface(
         exported.call_spec.in_spec, leaves_of(pytree.tree_leaves(exported.example_inputs)),
         [_reader(module, exported, name) for name in made.bound], made.writes, made.types,
-        made.results, rebuild,
+        made.results, rebuild, made.layouts,
     )  # fmt: skip
     source = Source(made.bytecode(), known=True)
     return source, None if interface.is_plain() else interface
@@ -220,11 +220,6 @@ class _Flat:
     def _flatten(self, made: Any) -> tuple[Any, ...]:
         tensors, self.rebuild = results.flatten(made)
         return tensors
-
-
-def _head(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
 
 
 def _as_module(function: Any, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:

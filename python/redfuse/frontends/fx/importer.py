@@ -17,8 +17,9 @@ from mlir import ir
 from mlir.dialects import arith, func, tensor
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
-from ...errors import ArgumentError, UnsupportedError
+from ...errors import ArgumentError, CompileError, Error, UnsupportedError
 from ..precision import HIGHEST, Precision
+from ..tracing import is_about_data, words_of
 from . import (
     associative,
     attention,
@@ -34,6 +35,7 @@ from . import (
     reductions,
     scans,
     scattering,
+    triangular,
     views,
     windows,
 )
@@ -48,7 +50,7 @@ from .registry import LOWERINGS, Call
 assert (
     attention and indexing and norms and orders and pointwise and prims and products and reductions
 )
-assert associative and recurrent and scans and scattering and views and windows
+assert associative and recurrent and scans and scattering and triangular and views and windows
 
 # Say something to PyTorch, and make nothing.
 _NOTHING = (
@@ -57,6 +59,34 @@ _NOTHING = (
 )  # fmt: skip
 _TORCH = str(Path(torch.__file__).parent)
 _FRONTENDS = str(Path(__file__).parents[1])
+
+
+class _OperationError(UnsupportedError):
+    """Why an operation that another one is made of cannot be compiled. names: of it, and of those
+    that it was taken apart into, as far as they have other names."""
+
+    def __init__(self, name: str, error: UnsupportedError):
+        inner = isinstance(error, _OperationError)
+        self.words: str = error.words if inner else str(error)
+        self.names: list[str] = [name]
+        for other in error.names if inner else []:
+            if _plain_name(other) not in map(_plain_name, self.names):
+                self.names.append(other)
+        super().__init__(f"{': '.join(self.names)}: {self.words}")
+
+
+def _plain_name(name: str) -> str:
+    """Of an operation in any library, and in any overload: aten.special_zeta and prims.zeta, or
+    aten.erfinv and prims.erf_inv, are the same."""
+    parts = name.split(".")
+    return (parts[1] if len(parts) > 2 else name).removeprefix("special_").replace("_", "")
+
+
+def _name_of(target: Any) -> str:
+    """An operation's name with its library and overload; of a Python function with its module."""
+    if isinstance(target, torch._ops.OperatorBase) or not hasattr(target, "__qualname__"):
+        return str(target)
+    return f"{target.__module__}.{target.__qualname__}"
 
 
 class GraphImporter:
@@ -111,21 +141,25 @@ class GraphImporter:
         self, graph: Any, arguments: Sequence[Any], constants: Callable[[str], Any],
         results: Callable[[Any], Sequence[Any]] = lambda graph: graph.output_node().args[0],
         ranges: Mapping[Any, Any] | None = None,
+        orders: Mapping[str, Sequence[int]] | None = None,
     ) -> Any:  # fmt: skip
         """``func.func @main``. arguments: names of the placeholders that are arguments, in order;
         the others' tensors are ``constants(name)``. results: of the graph's, what is returned.
-        ranges: of open extents; with it the program checks its arguments' extents."""
+        ranges: of open extents; with it the program checks its arguments' extents. orders: of
+        arguments that lie in memory with their dims in another order, which the function has."""
         nodes = {n.name: n for n in graph.nodes if n.op == "placeholder"}
         with ir.Location.name(self.name):
-            specs = [self._argument_type(nodes[name]) for name in arguments]
+            order_of = orders or {}
+            specs = [self._argument_type(nodes[n], order_of.get(n)) for n in arguments]
             function = func.FuncOp(self.name, ir.FunctionType.get(specs, []))
             block = function.add_entry_block()
             with ir.InsertionPoint(block):
                 for name, value in zip(arguments, block.arguments, strict=True):
                     node = nodes[name]
                     fake = node.meta["val"]
-                    self._find_symbols(Tensor(value, tuple(fake.shape), fake.dtype))
-                    self.values[node] = self._argument(value, fake)
+                    shape = _in_order(fake.shape, order_of.get(name))
+                    self._find_symbols(Tensor(value, shape, fake.dtype))
+                    self.values[node] = self._argument(value, fake, order_of.get(name))
                 if ranges is not None:
                     checks.check_extents(self, arguments, nodes, ranges)
                 for node in graph.nodes:
@@ -136,25 +170,28 @@ class GraphImporter:
             function.attributes["function_type"] = ir.TypeAttr.get(kind)
         return function
 
-    def _argument_type(self, node: Any) -> Any:
+    def _argument_type(self, node: Any, order: Sequence[int] | None) -> Any:
         fake = node.meta["val"]
         if not isinstance(fake, torch.Tensor):
             raise UnsupportedError(
                 f"argument {node.name} is {type(fake).__name__}; expected a tensor"
             )
+        shape = _in_order(fake.shape, order)
         if fake.is_complex():
-            return self.builder.type_of((*fake.shape, 2), fake.dtype.to_real())
-        return self.builder.type_of(fake.shape, fake.dtype)
+            return self.builder.type_of((*shape, 2), fake.dtype.to_real())
+        return self.builder.type_of(shape, fake.dtype)
 
-    def _argument(self, value: Any, fake: Any) -> Any:
+    def _argument(self, value: Any, fake: Any, order: Sequence[int] | None) -> Any:
         """An argument as its tensor. Of a complex one the parts are beside each other, as PyTorch's
-        memory has them: [...] as [..., 2]."""
-        shape = tuple(fake.shape)
+        memory has them: [...] as [..., 2]. order: of its dims in memory."""
+        shape = _in_order(fake.shape, order)
+        place = range(len(shape)) if order is None else [order.index(d) for d in range(len(shape))]
         if not fake.is_complex():
-            return Tensor(value, shape, fake.dtype)
+            return self.builder.permute(Tensor(value, shape, fake.dtype), place)
         both = Tensor(value, (*shape, 2), fake.dtype.to_real())
         parts = (self.builder.slice(both, len(shape), at, 1) for at in (0, 1))
-        return Pair(*(self.builder.reshape(part, shape) for part in parts))
+        return Pair(*(self.builder.permute(self.builder.reshape(part, shape), place)
+                      for part in parts))  # fmt: skip
 
     def _result(self, given: Any) -> Any:
         value = self._value(given)
@@ -244,7 +281,7 @@ class GraphImporter:
         fake = node.meta.get("val")
         if isinstance(fake, (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)):
             return fake
-        name = str(target)
+        name = _name_of(target)
         if name in _NOTHING:
             return None
         try:
@@ -257,8 +294,22 @@ class GraphImporter:
                 return self._taken_apart(of_memory(node) if name in BY_STRIDES else node)
             return lowering(Call(self.builder, fake), **self._arguments(node))
         except UnsupportedError as error:
-            place = "" if self._around else _where(node)
-            raise UnsupportedError(f"{place}{name}: {error}") from None
+            raise self._refusal(node, name, error) from None
+        except Error:
+            raise
+        except Exception as error:
+            if is_about_data(error):
+                refusal = UnsupportedError(words_of(error))
+                raise self._refusal(node, name, refusal) from error
+            raise CompileError(
+                f"{_where(node)}{name}: the importer failed with {type(error).__name__}: "
+                f"{words_of(error)}; this is a fault of redfuse, not of the program"
+            ) from error
+
+    def _refusal(self, node: Any, name: str, error: UnsupportedError) -> UnsupportedError:
+        """Of a node; with its place, where no other operation is being taken apart."""
+        found = _OperationError(name, error)
+        return found if self._around else UnsupportedError(f"{_where(node)}{found}")
 
     def _named(self, node: Any) -> dict[str, Any]:
         return {name: self._value(value) for name, value in node.kwargs.items()}
@@ -341,6 +392,11 @@ class GraphImporter:
             self.values = outer
 
 
+def _in_order(shape: Sequence[Any], order: Sequence[int] | None) -> tuple[Any, ...]:
+    """Extents with the dims in that order."""
+    return tuple(shape) if order is None else tuple(shape[d] for d in order)
+
+
 def _is_one_value(flat: Any) -> bool:
     """Of weights of gigabytes the first elements mostly tell."""
     return all(bool((part == flat[0]).all()) for part in (flat[:4096], flat[4096:]))
@@ -348,6 +404,11 @@ def _is_one_value(flat: Any) -> bool:
 
 def _why_not(target: Any, is_complex: bool) -> str:
     """An operation without a lowering and without a rule."""
+    if "_functorch" in (getattr(target, "__module__", None) or ""):
+        return (
+            "a transformation of functions that torch.export has kept; expected the module or "
+            "function itself as source, which is traced without them"
+        )
     tags = getattr(target, "tags", ())
     if torch.Tag.nondeterministic_seeded in tags:
         return "it draws random numbers; expected a program that is given them as an argument"

@@ -10,9 +10,11 @@ from mlir import ir
 from torch.export.graph_signature import ConstantArgument, OutputKind
 
 from ... import _ext
-from ...errors import CompileError, UnsupportedError
+from ...errors import ArgumentError, CompileError, UnsupportedError
+from ...runtime.strides import Layout, order_of
 from ..interface import TENSOR
 from ..precision import HIGHEST, Precision
+from ..tracing import told
 from .importer import GraphImporter
 from .recurrent import as_one_operation
 
@@ -32,7 +34,8 @@ class Imported:
     bound: parameters and buffers that are arguments behind the user's, by name. writes: for each of
         the first results, the number of the argument that gets it. types, results: of arguments and
         results, as PyTorch names them. outputs: what the program returns, ``TENSOR`` for each of
-        the other results, and numbers and None as they are.
+        the other results, and numbers and None as they are. layouts: of arguments, how they lie in
+        memory; None where that is row-major.
     """
 
     module: Any
@@ -41,6 +44,7 @@ class Imported:
     types: list[str]
     results: list[str]
     outputs: list[Any]
+    layouts: list[Layout | None]
 
     def bytecode(self) -> bytes:
         """As MLIR's bytecode: weights are not spelled."""
@@ -48,11 +52,15 @@ class Imported:
 
 
 def import_program(
-    program: Any, parameters: str = "constants", precision: Precision = HIGHEST
+    program: Any,
+    parameters: str = "constants",
+    precision: Precision = HIGHEST,
+    keeps_strides: bool = False,
 ) -> Imported:
     """The module of an ``ExportedProgram``: arguments are the user's tensors, and behind them
     buffers that it writes to and, with ``parameters="arguments"``, all parameters and buffers.
-    precision: of products and convolutions of f32.
+    precision: of products and convolutions of f32. keeps_strides: whether arguments lie in memory
+    with their dims in the order of the examples; else in their own.
 
     Raises UnsupportedError, with the place in the user's code, for what has no lowering.
     """
@@ -67,6 +75,7 @@ def import_program(
         **{n: program.constants[t]
            for n, t in signature.inputs_to_lifted_tensor_constants.items()},
     }  # fmt: skip
+    _check_constants(signature, held)
     nodes = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
     # Python numbers among the arguments are constants of the graph.
     own = [n for n in signature.user_inputs
@@ -81,6 +90,7 @@ def import_program(
     ]
     arguments = [*own, *bound]
     targets = [names.get(n, n) for n in arguments]
+    layouts = [_layout(nodes[n].meta["val"]) if keeps_strides else None for n in arguments]
     order = sorted(range(len(signature.output_specs)),
                    key=lambda i: signature.output_specs[i].kind not in _WRITES)  # fmt: skip
     outputs: list[Any] = []
@@ -116,7 +126,12 @@ def import_program(
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
             GraphImporter(precision=precision).build(
-                program.graph, arguments, held.get, results, program.range_constraints
+                program.graph,
+                arguments,
+                held.get,
+                results,
+                program.range_constraints,
+                {n: layout.order for n, layout in zip(arguments, layouts, strict=True) if layout},
             )
         try:
             module.operation.verify()
@@ -128,8 +143,21 @@ def import_program(
             ) from error
     return Imported(
         module, [names[n] for n in bound], [targets.index(s.target) for s in written],
-        [_type(nodes[n]) for n in arguments], [_type(n) for n in returned], outputs,
+        [_type(nodes[n]) for n in arguments], [_type(n) for n in returned], outputs, layouts,
     )  # fmt: skip
+
+
+def _check_constants(signature: Any, held: dict[str, Any]) -> None:
+    """Raises ArgumentError for a tensor on the meta device that is no parameter."""
+    for name, path in signature.inputs_to_lifted_tensor_constants.items():
+        if held[name].is_meta:
+            place = path.removeprefix("inner.")
+            raise ArgumentError(
+                f"the program makes a tensor of shape {tuple(held[name].shape)} in forward on the "
+                f"meta device, or has it as a plain attribute ({place}): it has no numbers there; "
+                "expected torch.tensor(numbers, device=x.device) in forward, or examples and "
+                "attributes on a device with memory"
+            )
 
 
 def _without_writes(program: Any) -> Any:
@@ -140,7 +168,8 @@ def _without_writes(program: Any) -> Any:
     except RuntimeError as error:
         name, found, _ = str(error).partition(_MUTATED)
         if not found:
-            raise
+            with told():
+                raise
         raise WrittenConstantError(
             f"the program writes to {name.split()[-1]}, which is neither a buffer nor an argument; "
             "register it in the module: register_buffer(name, tensor)"
@@ -153,6 +182,24 @@ class WrittenConstantError(UnsupportedError):
 
 # What PyTorch says of it, behind its name.
 _MUTATED = " is mutated in the forward method"
+
+
+def _layout(fake: Any) -> Layout | None:
+    """How an argument lies in memory, where that is dense and not row-major. Open extents are taken
+    for those of the example."""
+
+    def number(n: Any) -> Any:
+        return n if isinstance(n, int) else n.node.hint
+
+    if not isinstance(fake, torch.Tensor) or fake.layout is not torch.strided:
+        return None
+    shape, strides = ([number(n) for n in ns] for ns in (fake.shape, fake.stride()))
+    if None in (*shape, *strides):
+        return None
+    order = order_of(shape, strides)
+    if order is None:
+        return None
+    return Layout(order, tuple(n if isinstance(n, int) else None for n in fake.shape))
 
 
 def _type(node: Any) -> str:
