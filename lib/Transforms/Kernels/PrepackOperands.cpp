@@ -345,9 +345,10 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
   // begin at multiples of 16 bytes. Where both are in memory, redfuse-pitch-operands has
   // seen to that.
   bool isPlain = isShort && taps.none();
-  bool areApart = isPlain && llvm::any_of(found, [&](ConvertedFactor factor) {
-                    return isApart(factor.value);
-                  });
+  bool areApart =
+      taps.none() && llvm::any_of(found, [&](const ConvertedFactor &factor) {
+        return isApart(factor.value);
+      });
   if (isPlain && !areApart &&
       llvm::all_of(found, [&](const ConvertedFactor &factor) {
         auto argument = dyn_cast<BlockArgument>(factor.value);
@@ -364,7 +365,7 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
   bool isRaggedForMaps = isPlain && areRagged(16);
   if (isPlain && !areApart && !isRaggedForMaps && !areRagged(kGpuLineBytes))
     return std::nullopt;
-  double ofWarps = areApart          ? kWarpApart16
+  double ofWarps = areApart          ? (isShort ? kWarpApart16 : kWarpApart32)
                    : isRaggedForMaps ? kWarpRagged16
                    : isPlain         ? kUnitSkewed16
                    : isShort         ? kWarpProducts16

@@ -313,6 +313,8 @@ struct ContractionCost {
   double unitProducts, newOfRows = 1, newOfColumns = 1;
   /// Parts of each operand that are copied.
   double copiesOfStage = 1;
+  /// Instructions by which threads compute an element of an operand, for each tile again.
+  double ofLeft = 0, ofRight = 0;
 
   /// Elements that a thread loads for a stage.
   double loadedOfThread(const BlockShape &shape) const {
@@ -360,6 +362,7 @@ double ContractionCost::slabCycles(const BlockShape &shape) const {
   if (x.isSplit)
     issued += read * sumsOfSlab() * parts / 32 + tileRows * tileColumns / 32;
   issued += products * rate / (double(x.rows * x.columns * x.sums));
+  issued += (tileRows * ofLeft + tileColumns * ofRight) * sumsOfSlab() / 32;
   return std::max({products, shared, issued / kIssuedOfCycle});
 }
 
@@ -471,6 +474,32 @@ double ContractionCost::memoryCycles(double moved) const {
   return moved / bandwidth * cyclesOfSecond;
 }
 
+/// Instructions by which a thread computes an element of a factor: loads, those that find
+/// where to load, and the operations; 0 of what is loaded alone.
+static double countComputed(IndexProgramOpInterface op, Value factor) {
+  SmallVector<Value> open{factor};
+  llvm::SmallPtrSet<Value, 16> seen;
+  double operations = 0, loads = 0;
+  while (!open.empty()) {
+    Value v = open.pop_back_val();
+    if (!seen.insert(v).second)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(v);
+        argument && argument.getOwner() == op.getProgramBody()) {
+      loads +=
+          isWindow(op.getMapOfBodyArgument(argument.getArgNumber())) ? 3 : 1;
+      continue;
+    }
+    Operation *def = v.getDefiningOp();
+    if (!def || def->getBlock() != op.getProgramBody())
+      continue;
+    if (!isa<arith::ExtFOp, arith::TruncFOp>(def))
+      ++operations;
+    llvm::append_range(open, def->getOperands());
+  }
+  return operations == 0 ? 0 : operations + loads;
+}
+
 /// Whether sums are those of windows that no thread holds.
 static bool areLongWindows(const FoundContraction &found) {
   IndexProgramOpInterface op = found.op;
@@ -503,6 +532,8 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   cost.rows = extentOf(form.rows);
   cost.columns = extentOf(form.columns);
   cost.sums = extentOf(form.sums);
+  cost.ofLeft = countComputed(found.op, form.left);
+  cost.ofRight = countComputed(found.op, form.right);
   // Packed weights are unpacked once for all rows, however few.
   bool arePacked = elementBits(x.left) == 16 && (isOfPackedNumbers(form.left) ||
                                                  isOfPackedNumbers(form.right));

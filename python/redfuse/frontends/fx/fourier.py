@@ -30,6 +30,8 @@ from .composed import composes
 # Lengths up to this are one product: a matrix of 64 does as much work an element as two products
 # take to move it through the memory of a GPU (an estimate).
 DENSE = 64
+# Elements of 16 bytes in f32, which a table's rows are multiples of.
+_VECTOR = 4
 # Lengths with no divisor up to DENSE, as primes, are one product up to this, a convolution beyond.
 MOST_DENSE = 512
 
@@ -130,12 +132,14 @@ def _dense(x: Parts, n: int, sign: int, count: int, scale: float, real: bool) ->
     if isinstance(x, Pair):
         matrix = np.concatenate([matrix, np.concatenate([-w.imag, w.real])], 1)
     matrix = matrix[:count] if real else matrix
+    # Columns of the table are whole vectors, with columns of zeros behind them.
+    matrix = np.pad(matrix, ((0, -len(matrix) % _VECTOR), (0, 0)))
     both = torch.cat([x.real, x.imag], 1) if isinstance(x, Pair) else x
     if rest == 1:  # rows by the matrix, rather than the matrix by columns
         made = (both.reshape(batch, -1) @ _constant(matrix.T, both)).unsqueeze(-1)
     else:
         made = torch.bmm(_constant(matrix.T, both).mT.expand(batch, -1, -1), both)
-    return made if real else Pair(made[:, :count], made[:, count:])
+    return made[:, :count] if real else Pair(made[:, :count], made[:, count : 2 * count])
 
 
 def _by_convolution(x: Parts, n: int, sign: int, count: int, scale: float, real: bool) -> Any:
