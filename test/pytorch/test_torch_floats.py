@@ -92,3 +92,16 @@ def test_other_values_are_clamped(program: Any) -> None:
     x = torch.tensor([-1e4, -470.0, 3.0, 470.0, float("nan"), -float("inf")])
     exe = redfuse.compile(program, inputs=[x], options={"cache": False})
     assert torch.equal(exe(x).float().nan_to_num(-7), program(x).float().nan_to_num(-7))
+
+
+def test_a_constant_that_is_no_number() -> None:
+    """One NaN, which equals nothing, is a constant all the same."""
+    nan = torch.tensor(float("nan"))
+
+    def program(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.where(x > 0, x, nan), nan.clone()
+
+    x = torch.randn(7)
+    exe = redfuse.compile(program, inputs=[x], options={"cache": False})
+    for made, want in zip(exe(x), program(x), strict=True):
+        torch.testing.assert_close(made, want, rtol=0, atol=0, equal_nan=True)

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
@@ -344,9 +345,25 @@ LogicalResult Lowering::run() {
   return success();
 }
 
+/// Memory of one element that is a resource (a weight, as importers have them) has its number
+/// in the text: upstream's lowering takes no resource there.
+static void inlineResource(memref::GlobalOp global) {
+  auto resource =
+      dyn_cast_or_null<DenseResourceElementsAttr>(global.getInitialValueAttr());
+  if (!resource || resource.getType().getRank() != 0)
+    return;
+  AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+  bool isSplat;
+  if (blob && DenseElementsAttr::isValidRawBuffer(resource.getType(),
+                                                  blob->getData(), isSplat))
+    global.setInitialValueAttr(DenseElementsAttr::getFromRawBuffer(
+        resource.getType(), blob->getData()));
+}
+
 namespace {
 struct LowerRuntime : redfuse::impl::LowerRuntimeBase<LowerRuntime> {
   void runOnOperation() override {
+    getOperation()->walk(inlineResource);
     if (failed(Lowering(getOperation()).run()))
       signalPassFailure();
   }

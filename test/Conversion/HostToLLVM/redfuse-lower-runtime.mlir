@@ -131,3 +131,20 @@ func.func @divisions(%a: i32, %b: i32, %n: index) -> (i32, i32, index) {
   %s = arith.divsi %n, %n : index
   return %q, %r, %s : i32, i32, index
 }
+
+// -----
+
+// One number that is a resource is one in the text; of several it stays.
+// CHECK: memref.global "private" constant @one : memref<f32> = dense<1.500000e+00>
+// CHECK: memref.global "private" constant @two : memref<2xf32> = dense_resource<weights>
+memref.global "private" constant @one : memref<f32> = dense_resource<weight>
+memref.global "private" constant @two : memref<2xf32> = dense_resource<weights>
+
+{-#
+  dialect_resources: {
+    builtin: {
+      weight: "0x040000000000C03F",
+      weights: "0x040000000000C03F0000C03F"
+    }
+  }
+#-}

@@ -165,6 +165,7 @@ def LowerRuntime : Pass<"redfuse-lower-runtime", "::mlir::ModuleOp"> {
     - After a call of a function that may fail, the caller returns as well if
       it has failed.
     - `memref.alloca` of static size moves to the entry block, out of loops.
+    - A `memref.global` of one element that is a resource has its number in the text.
 
     ```mlir
     func.func @f(%ok: i1) {

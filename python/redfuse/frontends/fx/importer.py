@@ -257,7 +257,7 @@ class GraphImporter:
         kind = self.builder.type_of(shape, dtype)
         if not held.numel():
             return self.builder.full(shape, dtype, 0)
-        if _is_one_value(held.flatten()):
+        if held.numel() == 1 or _is_one_value(held.flatten()):  # one NaN equals none
             return self.builder.full(shape, dtype, held.flatten()[0].item())
         if dtype == torch.bool:
             import numpy as np
