@@ -69,6 +69,12 @@ class Interface:
     ) -> Any:  # fmt: skip
         """``invoke(tensors, out, stream)``, and what the module would return. ``out`` is flat:
         for each tensor in that, in the order of its leaves."""
+        if (
+            self._only_rebuilds and not named and len(arguments) == len(self.leaves)
+            and all(map(_is_torch, arguments))
+        ):  # fmt: skip
+            made = invoke(arguments, out, stream)
+            return self.rebuild(iter(made if isinstance(made, (tuple, list)) else (made,)))
         if self._takes_and_returns_tensors and not named and len(arguments) == len(self.layouts):
             try:
                 return invoke(self._in_memory(arguments), out, stream)
@@ -98,6 +104,15 @@ class Interface:
         if self.rebuild is not None:
             return self.rebuild(iter(left))
         return left[0] if len(left) == 1 else tuple(left)
+
+    @functools.cached_property
+    def _only_rebuilds(self) -> bool:
+        """Whether a call with tensors takes nothing but putting its results together, as one with a
+        named tuple does: that is to take no longer than a small kernel."""
+        return (
+            self.rebuild is not None and self._takes_tensors and not self.bound
+            and not self.writes and not self._held_otherwise and not self.has_layouts
+        )  # fmt: skip
 
     def tensors(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """What the compiled program is given."""
