@@ -136,7 +136,8 @@ def cascades() -> Iterator[Case]:
 
 
 def drawn(seed: int) -> Iterator[Case]:
-    """Products of few rows, causal attention and cumulative sums at shapes that nobody chose."""
+    """Products of few rows, causal attention, cumulative sums and linear layers at shapes that nobody
+    chose."""
     from torch.nn import functional
 
     def size(low: float, high: float) -> int:
@@ -155,6 +156,9 @@ def drawn(seed: int) -> Iterator[Case]:
         n = size(3, 17)
         shape = (max(1, size(14, 22) // n), n)
         yield f"cumsum_{shape[0]}x{n}", lambda x: x.cumsum(-1), [shape]
+    for _ in range(8):
+        m, k, n = generator.randrange(1, 33), size(6, 12), size(6, 12)
+        yield f"linear_{m}x{k}x{n}", functional.linear, [(m, k), (n, k), (n,)]
 
 
 def normalised(x: Any) -> Any:
