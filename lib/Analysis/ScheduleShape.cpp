@@ -177,10 +177,15 @@ static void reduceAgain(CascadeOp cascade, ScheduleShape &shape,
   for (AffineMap map : ArrayRef(maps).drop_front(cascade.getInputs().size()))
     wide &= getDimsOf(map);
   double repeated = 0;
+  SmallVector<int64_t> extents = getStaticExtents(cascade);
   for (ReduceOp reduce : shape.reduces) {
     SmallBitVector into = toDimSet(reduce.getInto(), numDims), own = into;
     own |= toDimSet(reduce.getOver(), numDims);
-    if (product(shape, own) > kReducedByAll) {
+    // Nobody knows how long an open extent is.
+    bool isOpen = llvm::any_of(own.set_bits(), [&](unsigned d) {
+      return ShapedType::isDynamic(extents[d]);
+    });
+    if (isOpen || product(shape, own) > kReducedByAll) {
       wide &= into;
     } else {
       repeated += product(shape, own);

@@ -179,10 +179,7 @@ class Executable:
                 f"{next(iter(named))}: this program has no keywords; expected arrays in the order "
                 f"of its arguments: {self.signature}"
             )
-        try:
-            return self._invoke(arguments, out, stream)
-        except ArgumentError as refusal:
-            return self._invoke_copies(refusal, arguments, out, stream)
+        return self._invoke_or_copy(arguments, out, stream)
 
     def copies_strided(self) -> None:
         """Makes calls copy torch tensors and NumPy arrays that are not contiguous, which they
@@ -190,14 +187,12 @@ class Executable:
         self._copies = Copies(self.signature.name)
 
     def _invoke_or_copy(self, arguments: Any, out: Any, stream: Any) -> Any:
+        """A call; where it is refused, before it has run, one with contiguous copies: so contiguous
+        arguments need not be looked at. Raises the refusal where there is nothing to copy."""
         try:
             return self._invoke(arguments, out, stream)
-        except ArgumentError as refusal:
-            return self._invoke_copies(refusal, arguments, out, stream)
-
-    def _invoke_copies(self, refusal: ArgumentError, arguments: Any, out: Any, stream: Any) -> Any:
-        """A call that was refused before it ran, with contiguous copies: so contiguous arguments
-        need not be looked at. Raises ``refusal`` where there is nothing to copy."""
+        except ArgumentError as error:
+            refusal = error
         copied = None if self._copies is None else self._copies.contiguous(arguments, stream)
         if copied is None:
             raise refusal

@@ -237,8 +237,10 @@ def test_arguments_and_results() -> None:
     x = torch.randn(4, 6, dtype=torch.complex64)
     exe = compiled(lambda x: x * 2j, [x])
     out = torch.empty_like(x)
-    assert exe(x, out=out) is not None
+    exe(x, out=out)
     assert torch.equal(out, x * 2j)
+    with pytest.raises(redfuse.ArgumentError, match="conjugate"):
+        exe(x, out=out.conj())
     assert np.array_equal(np.asarray(exe(x.numpy())), (x * 2j).numpy())
     with pytest.raises(redfuse.ArgumentError, match="complex64"):
         exe(x.real)
@@ -266,3 +268,43 @@ def test_open_extents() -> None:
 def test_refusals(function: Callable[..., Any], words: str) -> None:
     with pytest.raises(redfuse.UnsupportedError, match=words):
         compiled(function, [torch.randn(3, 3, dtype=torch.complex64)])
+
+
+def test_small_numbers_keep_their_digits() -> None:
+    """Relative to each element: 1 + a has none of a."""
+    x = torch.randn(200, dtype=torch.complex64) * torch.logspace(-8, 1, 200)
+    made = compiled(lambda x: x.log1p(), [x])(x).to(torch.complex128)
+    want = x.to(torch.complex128).log1p()
+    assert ((made - want).abs() <= 8 * torch.finfo(torch.float32).eps * want.abs()).all()
+
+
+@pytest.mark.parametrize("exponent", (-17, -1.5, 0.0, 1.5, 17))
+def test_powers_of_zero(exponent: float) -> None:
+    x = torch.tensor([0j, 1 + 1j])
+    made, want = compiled(lambda x: x**exponent, [x])(x), x**exponent
+    torch.testing.assert_close(made[1], want[1], rtol=1e-5, atol=0)
+    if exponent < 0:
+        assert torch.isinf(made[0].real)
+    else:
+        assert made[0] == want[0]
+
+
+def test_a_product_is_not_scattered_by_parts() -> None:
+    index = torch.arange(3)
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return torch.scatter(x, 0, index, x[:3], reduce="multiply")
+
+    with pytest.raises(redfuse.UnsupportedError, match="reduction 'multiply'"):
+        compiled(program, [torch.randn(5, dtype=torch.complex64)])
+
+
+def test_a_copy_has_the_type_of_its_target() -> None:
+    def program(x: torch.Tensor, a: torch.Tensor) -> torch.Tensor:
+        real, both = torch.zeros_like(x), torch.zeros_like(a)
+        real.copy_(a.real)
+        both.copy_(x)
+        return real + both
+
+    given = torch.randn(7), torch.randn(7, dtype=torch.complex64)
+    torch.testing.assert_close(compiled(program, list(given))(*given), program(*given))

@@ -167,3 +167,9 @@ def test_open_lengths_are_refused() -> None:
     shapes = [{1: torch.export.Dim("n", min=2, max=100)}]
     with pytest.raises(redfuse.UnsupportedError, match="an extent that is open"):
         compiled(torch.fft.fft, [complexes(4, 96)], dynamic_shapes=shapes)
+
+
+def test_an_empty_batch() -> None:
+    x = torch.empty(0, 8)
+    exe = redfuse.compile(torch.fft.fft, inputs=[x], options={"cache": False})
+    assert exe(x).shape == (0, 8)

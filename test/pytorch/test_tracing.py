@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -141,6 +142,44 @@ def test_gaussian_loss(shape: tuple[int, ...], reduction: str) -> None:
         lambda x, y, v: F.gaussian_nll_loss(x, y, v, full=True, reduction=reduction),
         torch.randn(5, 7), torch.randn(5, 7), variance,
     )  # fmt: skip
+
+
+def test_variances_below_the_least() -> None:
+    """They are ``eps``, and an infinite one stays."""
+    variance = torch.tensor([float("inf"), -1.0, -100.0, 0.3])
+    x, y = torch.randn(4), torch.randn(4)
+
+    def program(x: torch.Tensor, y: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return F.gaussian_nll_loss(x, y, v, reduction="none")
+
+    made = redfuse.compile(program, inputs=[x, y, variance], options={"cache": False})
+    want = program(x, y, variance.clamp(min=1e-6))
+    torch.testing.assert_close(made(x, y, variance), want)
+
+
+def test_several_threads_trace() -> None:
+    """What PyTorch looks up is what it was, and each finds its own transformation."""
+    engine = torch.autograd._engine_run_backward
+    failures: list[BaseException] = []
+
+    def work(power: int) -> None:
+        try:
+            x = torch.randn(5)
+            exe = redfuse.compile(
+                lambda x: torch.func.grad(lambda y: (y**power).sum())(x),
+                inputs=[x], options={"cache": False},
+            )  # fmt: skip
+            torch.testing.assert_close(exe(x), power * x ** (power - 1))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(power,)) for power in (2, 3, 4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert torch.autograd._engine_run_backward is engine
 
 
 # ---- numbers on the meta device

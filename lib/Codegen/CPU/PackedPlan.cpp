@@ -85,10 +85,11 @@ bool redfuse::canRead(Microkernel kind, const FoundContraction &found,
     BlockArgument main = program.findMainArgument(factor);
     return main && program.getContiguous(main) == d;
   };
+  if (!isOne(form.sums) || !isOne(form.columns) || !isArgument(form.right))
+    return false;
   bool isInner = kind == Microkernel::Inner;
   unsigned vectors = isInner ? form.sums.back() : form.columns.back();
-  if (!isOne(form.sums) || !isOne(form.columns) || !isArgument(form.right) ||
-      !isAlong(form.right, vectors))
+  if (!isAlong(form.right, vectors))
     return false;
   return kind == Microkernel::PackedRows ||
          (isArgument(form.left) && (!isInner || isAlong(form.left, vectors)));

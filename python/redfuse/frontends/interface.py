@@ -248,6 +248,12 @@ class Interface:
         if out is None or self._held_otherwise.isdisjoint(self.results):
             return out
         whole = list(out) if isinstance(out, (list, tuple)) else [out]
+        for number, x in enumerate(whole):
+            if _is_torch(x) and x.is_conj():
+                raise ArgumentError(
+                    f"out {number}: expected memory of its own, got a conjugate view; use "
+                    ".resolve_conj()"
+                )
         made = [_as_held(x, kind) for x, kind in zip(whole, self.results, strict=True)]
         return made if isinstance(out, (list, tuple)) else made[0]
 

@@ -95,7 +95,10 @@ def _gaussian_nll_loss(
         var = var.unsqueeze(-1)
     elif var.shape != input.shape and (*var.shape[:-1], *input.shape[-1:]) != (*input.shape,):
         raise ValueError("var is of incorrect size")
-    var = var + (var.clamp(min=eps) - var).detach()  # no gradient by the clamp
+    least = var.clamp(min=eps)
+    if torch.is_grad_enabled() and var.requires_grad:  # no gradient by the clamp
+        least = var + (least - var).detach()
+    var = least
     loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)

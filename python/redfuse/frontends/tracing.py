@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,10 @@ _DATA = (
 )  # fmt: skip
 
 
+# One at a time changes what PyTorch looks up while it traces.
+_TRACES = threading.RLock()
+
+
 def export(
     module: Any, inputs: Sequence[Any], named: Mapping[str, Any], dynamic_shapes: Any
 ) -> torch.export.ExportedProgram:
@@ -33,7 +38,7 @@ def export(
     from .fx.recurrent import as_one_operation
 
     given = (module, tuple(inputs), dict(named))
-    with _transforms() as used, told(used), Overrides():
+    with _TRACES, _transforms() as used, told(used), Overrides():
         try:
             with as_one_operation():
                 exported = torch.export.export(*given, dynamic_shapes=dynamic_shapes)
@@ -95,6 +100,7 @@ def _transforms() -> Iterator[list[str]]:
     from torch._functorch import eager_transforms, vmap
 
     used: list[str] = []
+    own = threading.get_ident()
     places = (
         (eager_transforms, "grad_increment_nesting", "torch.func"),
         (eager_transforms, "jvp_increment_nesting", "torch.func"),
@@ -106,7 +112,8 @@ def _transforms() -> Iterator[list[str]]:
 
     def noted(function: Any, says: str) -> Any:
         def call(*args: Any, **named: Any) -> Any:
-            used.append(says)
+            if threading.get_ident() == own:  # not what others train meanwhile
+                used.append(says)
             return function(*args, **named)
 
         return call

@@ -159,3 +159,18 @@ func.func @clipped(%x: tensor<2048x1000xf32>, %p: tensor<1500xf32>, %o: tensor<2
   } -> tensor<2048x1000xf32>
   return %r : tensor<2048x1000xf32>
 }
+
+// Not where nobody knows how much there is to reduce.
+// CHECK-LABEL: func.func @clipped_by_any
+// CHECK-NOT:     grid = [0, 1]
+// CHECK:         return
+func.func @clipped_by_any(%x: tensor<2048x1000xf32>, %p: tensor<?xf32>, %o: tensor<2048x1000xf32>) -> tensor<2048x1000xf32> {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>, affine_map<(d0, d1, d2) -> (d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>]}
+      ins(%x, %p : tensor<2048x1000xf32>, tensor<?xf32>) outs(%o : tensor<2048x1000xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %n = redfuse.reduce add %b over [2] into [] : f32
+    %d = arith.divf %a, %n : f32
+    redfuse.yield %d : f32
+  } -> tensor<2048x1000xf32>
+  return %r : tensor<2048x1000xf32>
+}

@@ -493,7 +493,8 @@ static double countComputed(IndexProgramOpInterface op, Value factor) {
     Operation *def = v.getDefiningOp();
     if (!def || def->getBlock() != op.getProgramBody())
       continue;
-    if (!isa<arith::ExtFOp, arith::TruncFOp>(def))
+    if (!isa<arith::ExtFOp, arith::TruncFOp>(def) &&
+        !def->hasTrait<OpTrait::ConstantLike>())
       ++operations;
     llvm::append_range(open, def->getOperands());
   }
@@ -532,11 +533,14 @@ redfuse::planContraction(const FoundContraction &found, LaunchOp launch,
   cost.rows = extentOf(form.rows);
   cost.columns = extentOf(form.columns);
   cost.sums = extentOf(form.sums);
-  cost.ofLeft = countComputed(found.op, form.left);
-  cost.ofRight = countComputed(found.op, form.right);
   // Packed weights are unpacked once for all rows, however few.
   bool arePacked = elementBits(x.left) == 16 && (isOfPackedNumbers(form.left) ||
                                                  isOfPackedNumbers(form.right));
+  // Those have prices of their own.
+  if (!arePacked) {
+    cost.ofLeft = countComputed(found.op, form.left);
+    cost.ofRight = countComputed(found.op, form.right);
+  }
   IndexProgramOpInterface ops = found.op;
   double leastSide = arePacked               ? kLeastPackedSide
                      : areLongWindows(found) ? kFewRowsOfWindows

@@ -232,7 +232,11 @@ def _log10(self: Pair) -> Pair:
 
 @pairs("log1p")
 def _log1p(self: Pair) -> Pair:
-    return log(Pair(self.real + 1, self.imag))
+    """Near 0 by what (1 + a)^2 + b^2 is more than 1, which 1 + a would lose."""
+    a, b = self.real, self.imag
+    far = log(Pair(a + 1, b))
+    near = torch.log1p(a * (2 + a) + b * b) / 2
+    return Pair(torch.where((a.abs() < 0.5) & (b.abs() < 0.5), near, far.real), far.imag)
 
 
 @pairs("sqrt")
@@ -329,10 +333,12 @@ def _pow(self: Parts, exponent: Parts) -> Any:
         return exp(as_pair(mul(base, exponent)))
     base = as_pair(self)
     made = exp(as_pair(mul(log(base), exponent)))
+    # Of 0 the logarithm's product is NaN; what is left is a power below zero.
     is_zero = (base.real == 0) & (base.imag == 0)
     to_zero = (real_of(exponent) == 0) & (imag_of(exponent) == 0)
-    at_zero = to_zero.to(made.real.dtype) if isinstance(to_zero, torch.Tensor) else float(to_zero)
-    return Pair(torch.where(is_zero, at_zero, made.real), torch.where(is_zero, 0.0, made.imag))
+    is_none = is_zero & (real_of(exponent) > 0)
+    real = torch.where(is_none, 0.0, torch.where(is_zero & to_zero, 1.0, made.real))
+    return Pair(real, torch.where(is_none | (is_zero & to_zero), 0.0, made.imag))
 
 
 def _multiplied(x: Pair, count: int) -> Pair:

@@ -172,7 +172,7 @@ def each(x: Any, function: Callable[[Any], Any]) -> Any:
 _MOVES = frozenset(f"aten.{name}" for name in (
     "_reshape_alias", "_unsafe_index", "_unsafe_view", "alias", "alias_copy",
     "as_strided_scatter", "broadcast_to", "cat", "chunk", "clone", "constant_pad_nd", "contiguous",
-    "copy", "cumsum", "detach", "detach_", "diag", "diag_embed", "diagonal", "diagonal_copy",
+    "cumsum", "detach", "detach_", "diag", "diag_embed", "diagonal", "diagonal_copy",
     "diagonal_scatter", "expand", "expand_copy", "flatten", "flip", "gather", "index",
     "index_add", "index_copy", "index_fill", "index_put", "index_select", "lift", "lift_fresh",
     "lift_fresh_copy", "masked_fill", "masked_scatter",
@@ -196,6 +196,10 @@ def _by_part(op: Any, *args: Any, **kwargs: Any) -> Any:
     named = {**dict(zip(names, args, strict=False)), **kwargs}
     if isinstance(named.get("alpha"), complex):
         raise UnsupportedError("a complex factor alpha; expected a real one")
+    if named.get("reduce") not in (None, "add"):
+        raise UnsupportedError(
+            f"a reduction {named['reduce']!r} of complex numbers; expected 'add'"
+        )
     if isinstance(named.get("dtype"), torch.dtype) and named["dtype"].is_complex:
         named["dtype"] = named["dtype"].to_real()
 
@@ -262,6 +266,16 @@ def converted(x: Any, dtype: torch.dtype) -> Any:
         return real_of(x).to(dtype) if dtype != torch.bool else _is_not_zero(x)
     kind = dtype.to_real()
     return Pair(*(part.to(kind) for part in (real_of(x), imag_of(x))))
+
+
+@pairs("copy")
+def _copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    dtype = self.real.dtype.to_complex() if isinstance(self, Pair) else self.dtype
+    return each(converted(src, dtype), lambda part: part.expand(_shape_of(self)))
+
+
+def _shape_of(x: Any) -> Any:
+    return real_of(x).shape
 
 
 def _is_not_zero(x: Any) -> Any:

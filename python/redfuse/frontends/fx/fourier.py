@@ -136,7 +136,7 @@ def _dense(x: Parts, n: int, sign: int, count: int, scale: float, real: bool) ->
     matrix = np.pad(matrix, ((0, -len(matrix) % _VECTOR), (0, 0)))
     both = torch.cat([x.real, x.imag], 1) if isinstance(x, Pair) else x
     if rest == 1:  # rows by the matrix, rather than the matrix by columns
-        made = (both.reshape(batch, -1) @ _constant(matrix.T, both)).unsqueeze(-1)
+        made = (both.reshape(batch, both.shape[1]) @ _constant(matrix.T, both)).unsqueeze(-1)
     else:
         made = torch.bmm(_constant(matrix.T, both).mT.expand(batch, -1, -1), both)
     return made[:, :count] if real else Pair(made[:, :count], made[:, count : 2 * count])

@@ -188,5 +188,5 @@ def _cholesky_solve(self: TorchTensor, input2: TorchTensor, upper: bool = False)
 
 @composes("cholesky_inverse.default")
 def _cholesky_inverse(self: TorchTensor, upper: bool = False) -> TorchTensor:
-    unit = torch.eye(self.shape[-1], dtype=self.dtype).expand(self.shape)
+    unit = torch.eye(self.shape[-1], dtype=self.dtype, device=self.device).expand(self.shape)
     return _cholesky_solve(unit, self, upper)
