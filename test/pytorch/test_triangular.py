@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -74,9 +73,7 @@ def test_older_name(upper: bool, transpose: bool) -> None:
 @pytest.mark.parametrize("upper", [False, True])
 def test_cholesky(size: int, upper: bool) -> None:
     x = definite(2, size=size)
-    start = time.perf_counter()
     check(lambda x: torch.linalg.cholesky(x, upper=upper), x)
-    assert time.perf_counter() - start < 10
     # The other triangle is not read.
     nan = torch.full((size, size), float("nan"))
     mangled = x + (nan.tril(-1) if upper else nan.triu(1))
