@@ -75,6 +75,8 @@ private:
   void addInstance(const FusionSpace::Instance &instance);
   void addRepeats();
   void addTraffic();
+  /// The dims of the output of this number.
+  VariableSet variablesOfOutput(unsigned number) const;
   std::optional<VariableSet> findGrid() const;
   double countCuts(unsigned variable) const;
   void addParallelism();

@@ -294,20 +294,25 @@ void CostBuilder::addTraffic() {
     cost.bytes += getTensorBytes(result);
 }
 
+VariableSet CostBuilder::variablesOfOutput(unsigned number) const {
+  const FusionSpace::Instance &instance =
+      space.getInstances()[space.getOutputInstance(number)];
+  CascadeOp op = instance.op;
+  unsigned result = space.getOutputs()[number].getResultNumber();
+  AffineMap map = op.getIndexingMapsArray()[op.getInputs().size() + result];
+  VariableSet own;
+  for (AffineExpr e : map.getResults())
+    for (unsigned v : space.getVariablesOf(
+             instance.dims[cast<AffineDimExpr>(e).getPosition()]))
+      own.insert(v);
+  return own;
+}
+
 /// The dims of every output.
 std::optional<VariableSet> CostBuilder::findGrid() const {
   std::optional<VariableSet> grid;
-  for (auto [i, result] : llvm::enumerate(space.getOutputs())) {
-    const FusionSpace::Instance &instance =
-        space.getInstances()[space.getOutputInstance(i)];
-    CascadeOp op = instance.op;
-    AffineMap map = op.getIndexingMapsArray()[op.getInputs().size() +
-                                              result.getResultNumber()];
-    VariableSet own;
-    for (AffineExpr e : map.getResults())
-      for (unsigned v : space.getVariablesOf(
-               instance.dims[cast<AffineDimExpr>(e).getPosition()]))
-        own.insert(v);
+  for (unsigned i = 0; i < space.getOutputs().size(); ++i) {
+    VariableSet own = variablesOfOutput(i);
     if (!grid)
       grid = own;
     else

@@ -266,18 +266,9 @@ bool CostBuilder::isFoldedAlong(const VariableSet &columns) const {
       !llvm::all_of(others,
                     [&](const OtherRoot &other) { return lacks(other.into); }))
     return false;
-  for (auto [i, result] : llvm::enumerate(space.getOutputs())) {
-    const FusionSpace::Instance &instance =
-        space.getInstances()[space.getOutputInstance(i)];
-    CascadeOp op = instance.op;
-    AffineMap map = op.getIndexingMapsArray()[op.getInputs().size() +
-                                              result.getResultNumber()];
-    if (!lacks(space.getVariablesOf(
-            llvm::map_to_vector(map.getResults(), [&](AffineExpr e) {
-              return instance.dims[cast<AffineDimExpr>(e).getPosition()];
-            }))))
+  for (unsigned i = 0; i < space.getOutputs().size(); ++i)
+    if (!lacks(variablesOfOutput(i)))
       return false;
-  }
   return true;
 }
 
