@@ -115,42 +115,75 @@ FusionPlanner::opsWithout(ArrayRef<CascadeOp> ops,
       ops, [&](CascadeOp op) { return !gone.contains(op); });
 }
 
-/// Keeps two parts with products apart where each is fast and both as one are not (two
-/// products with a fold between them, and a third one behind): each is worth a kernel. The
-/// last step of growth counts, as parts of what is fast may be slow.
-bool FusionPlanner::keepProductsApart(const FusionGroup &group,
-                                      ArrayRef<CascadeOp> products,
-                                      KernelPlan plan) {
+/// The last step of growth that made two fast parts a slow one; parts of what is fast may
+/// be slow.
+const Growth *FusionPlanner::findJoinOfFast(const FusionGroup &group) {
   auto isSlow = [&](const Growth &part) {
     return trials->tryPlans(part.ops) != KernelPlan::Fast;
   };
-  auto hasProduct = [&](const Growth &part) {
-    return llvm::any_of(part.ops, [&](CascadeOp op) {
-      return llvm::is_contained(products, op);
-    });
-  };
   const Growth *step = group.growth.get();
   while (step->first) {
-    const Growth &first = *step->first, &second = *step->second;
-    bool firstIsSlow = isSlow(first), secondIsSlow = isSlow(second);
+    bool firstIsSlow = isSlow(*step->first),
+         secondIsSlow = isSlow(*step->second);
     if (firstIsSlow && secondIsSlow)
-      return false;
-    if (firstIsSlow || secondIsSlow) {
-      step = firstIsSlow ? &first : &second;
-      continue;
-    }
-    size_t before = apart.size();
-    if (hasProduct(first) && hasProduct(second))
-      keepStepApart(first.ops, second.ops, plan);
-    return apart.size() > before;
+      return nullptr;
+    if (!firstIsSlow && !secondIsSlow)
+      return step;
+    step = firstIsSlow ? step->first.get() : step->second.get();
   }
-  return false;
+  return nullptr;
+}
+
+static bool hasOneOf(ArrayRef<CascadeOp> ops, ArrayRef<CascadeOp> others) {
+  return llvm::any_of(
+      ops, [&](CascadeOp op) { return llvm::is_contained(others, op); });
+}
+
+/// Keeps two parts with products apart where each is fast and both as one are not (two
+/// products with a fold between them, and a third one behind): each is worth a kernel.
+bool FusionPlanner::keepProductsApart(const FusionGroup &group,
+                                      ArrayRef<CascadeOp> products,
+                                      KernelPlan plan) {
+  const Growth *step = findJoinOfFast(group);
+  size_t before = apart.size();
+  if (step && hasOneOf(step->first->ops, products) &&
+      hasOneOf(step->second->ops, products))
+    keepStepApart(step->first->ops, step->second->ops, plan);
+  return apart.size() > before;
+}
+
+/// Keeps what a group reduces before its products apart from those that read it, where it
+/// is fast without (numbers of documents, of which a mask of scores is made): what is
+/// computed of it element by element may still go to the products.
+bool FusionPlanner::keepReducedBeforeApart(const FusionGroup &group,
+                                           ArrayRef<CascadeOp> products,
+                                           KernelPlan plan) {
+  const Growth *step = findJoinOfFast(group);
+  if (!step)
+    return false;
+  bool firstIsBefore = !hasOneOf(step->first->ops, products);
+  ArrayRef<CascadeOp> part = (firstIsBefore ? step->first : step->second)->ops;
+  auto isProduct = [&](CascadeOp op) {
+    return llvm::is_contained(products, op);
+  };
+  if (llvm::any_of(part,
+                   [&](CascadeOp op) { return isBehind(op, isProduct); }))
+    return false;
+  size_t before = apart.size();
+  for (CascadeOp reader : group.ops)
+    for (OpResult edge : producersOf(reader)) {
+      auto producer = cast<CascadeOp>(edge.getOwner());
+      if (llvm::is_contained(part, producer) && isReduced(producer) &&
+          !(llvm::is_contained(part, reader) && isReduced(reader)))
+        keepApart(producer, reader, plan);
+    }
+  return apart.size() > before;
 }
 
 /// What a group that would run slowly teaches; false if nothing that is not known. First,
 /// that what is computed element by element for a product of matrices, of what the group
-/// does not reduce, is read from memory, then what it computes of reductions; then, that
-/// threads do its products; at last, that the two parts stay apart that made it slow when
+/// does not reduce, is read from memory, then what it computes of reductions, then what it
+/// reduces before; then, that threads do its products; at last, that the two parts stay apart that made it slow when
 /// they were joined. Where the group is slow without the first as well, two parts with
 /// products may be to blame.
 bool FusionPlanner::learn(const FusionGroup &group, KernelPlan plan) {
@@ -184,7 +217,8 @@ bool FusionPlanner::learn(const FusionGroup &group, KernelPlan plan) {
     return true;
   for (auto [producer, product] : factors)
     keepApart(producer, product, plan);
-  if (hasLearned() || keepComputedApart(group, products, plan))
+  if (hasLearned() || keepComputedApart(group, products, plan) ||
+      keepReducedBeforeApart(group, products, plan))
     return true;
   scalar.insert(products.begin(), products.end());
   if (hasLearned())

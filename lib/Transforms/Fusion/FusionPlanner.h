@@ -128,9 +128,13 @@ private:
                          KernelPlan plan);
   SmallVector<CascadeOp> opsWithout(ArrayRef<CascadeOp> ops,
                                     ArrayRef<CascadeOp> left) const;
+  const Growth *findJoinOfFast(const FusionGroup &group);
   /// Notes that two parts of a group, each with products, are apart.
   bool keepProductsApart(const FusionGroup &group, ArrayRef<CascadeOp> products,
                          KernelPlan plan);
+  /// Notes that what is reduced before products is apart from what reads it.
+  bool keepReducedBeforeApart(const FusionGroup &group,
+                              ArrayRef<CascadeOp> products, KernelPlan plan);
   /// Whether a step of growth, of ops that were in a slow group, leaves the plan fast.
   bool staysFast(const FusionGroup &fused, const FusionGroup &a,
                  const FusionGroup &b, FusionRefusal &why);

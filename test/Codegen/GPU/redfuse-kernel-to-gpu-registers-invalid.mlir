@@ -335,3 +335,21 @@ redfuse.kernel @k attributes {num_inputs = 1 : i64,
   } -> tensor<256x62xf32>
   redfuse.yield %r : tensor<256x62xf32>
 }
+// -----
+
+#x = affine_map<(i, j) -> (i, j)>
+#y = affine_map<(i, j) -> (j, i)>
+func.func @f(%x: memref<90x256xf32>, %out: memref<256x90xf32>) {
+  // expected-error @below {{cannot run in registers as planned: dim 0 has runs of 3, which no vectors are}}
+  redfuse.launch @k ins(%x : memref<90x256xf32>) outs(%out : memref<256x90xf32>) {redfuse.registers = #redfuse.register_layout<threads = 32, cluster = 1, lanes = 4, dims = [<lanes = 1, repeats = 6, threads = 4, bit = 3, run = 3>, <lanes = 4, repeats = 1, threads = 8, bit = 0>], blocks = 0, shared_bytes = 0, looping_blocks = 0, kept = [], moved_once = [], ahead = [], ahead_tiles = 0, following = [], choices = []>}
+  return
+}
+redfuse.kernel @k attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<map, grid = [0, 1], tiles = [18, 32]>} {
+^bb0(%x: tensor<90x256xf32>, %init: tensor<256x90xf32>):
+  %r = redfuse.cascade {indexing_maps = [#x, #y]} ins(%x : tensor<90x256xf32>) outs(%init : tensor<256x90xf32>) {
+  ^bb0(%e: f32):
+    redfuse.yield %e : f32
+  } -> tensor<256x90xf32>
+  redfuse.yield %r : tensor<256x90xf32>
+}

@@ -232,6 +232,13 @@ bool RegisterDemands::canOverlap(unsigned d, int64_t lanes) const {
          space.staticExtents[d] >= lanes;
 }
 
+bool RegisterDemands::canEndInRun(unsigned d) const {
+  return llvm::none_of(accesses, [&](const TensorAccess &access) {
+    return access.map.getNumResults() != 0 &&
+           access.map.getResults().back().isFunctionOfDim(d);
+  });
+}
+
 double RegisterDemands::countTiles() const {
   double tiles = 1;
   for (unsigned d = 0; d < space.numDims; ++d)

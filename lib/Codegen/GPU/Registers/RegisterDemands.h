@@ -52,6 +52,9 @@ public:
   /// anywhere, so that the last of a tile has elements of the one before: what each
   /// has is stored twice, the same. Reductions and scans would count them twice.
   bool canOverlap(unsigned d, int64_t lanes) const;
+  /// Whether a thread may have neighbours along a dim of which only the first exist: no
+  /// tensor has them side by side, so that they are no vectors.
+  bool canEndInRun(unsigned d) const;
   /// Tiles of the grid, and blocks, of which several may fold a split of a tile each.
   double countTiles() const;
   double countBlocks() const;

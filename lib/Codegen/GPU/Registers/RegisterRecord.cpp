@@ -121,11 +121,17 @@ std::string LayoutChecker::checkDim(unsigned d) const {
     return llvm::formatv("dim {0} has {1} positions in a tile, and a share for "
                          "{2}",
                          d, demands.capacity[d], share.getSpan());
-  if (!demands.isMultiple(d, share.getPiece()) &&
-      (share.run > 1 || !demands.canOverlap(d, share.lanes)))
+  bool mayEndInside = share.run > 1 ? demands.canEndInRun(d)
+                                    : demands.canOverlap(d, share.lanes);
+  if (!mayEndInside && !demands.isMultiple(d, share.getPiece()))
     return llvm::formatv("the tiles of dim {0} are not of whole vectors of {1}",
                          d, share.getPiece());
-  if (share.run > 1 && (share.lanes > 1 || demands.streamed.test(d)))
+  if (share.run > 1 && !demands.canEndInRun(d) &&
+      (!llvm::isPowerOf2_64(share.run) || share.run > kMostRun))
+    return llvm::formatv("dim {0} has runs of {1}, which no vectors are", d,
+                         share.run);
+  if (share.run > 1 && (share.lanes > 1 || (demands.streamed.test(d) &&
+                                            !demands.canEndInRun(d))))
     return llvm::formatv(
         "dim {0} has runs of {1}: it cannot have vectors of its "
         "own, nor be walked in steps",

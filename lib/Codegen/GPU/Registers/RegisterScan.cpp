@@ -1,8 +1,9 @@
 //===- RegisterScan.cpp - scans of tiles that are registers ---------------===//
 //
-// A thread scans its vectors, the lanes of a warp scan what each has in all, and
-// warps tell each other through shared memory. Vectors of all threads side by side,
-// the repeats of a layout, follow one another: they are the pieces of a row.
+// A thread scans its neighbours, a vector or a run of rows, the lanes of a warp scan
+// what each has in all, and warps tell each other through shared memory. Neighbours of
+// all threads side by side, the repeats of a layout, follow one another: they are the
+// pieces of a row.
 //
 //===----------------------------------------------------------------------===//
 #include "RegisterEmitter.h"
@@ -16,9 +17,11 @@ using namespace redfuse;
 using Parts = SharedWords::Parts;
 
 namespace {
-/// One of a thread's vectors along the dim of a scan, or elements of several rows.
+/// Neighbours of a thread along the dim of a scan: a vector, or elements one after
+/// another, each of several rows where vectors are along another dim.
 struct Piece {
-  Env at;
+  /// Where the vector is, or each of the elements.
+  SmallVector<Env, 1> at;
   /// What the first 1, 2 ... of its elements have combined.
   SmallVector<Parts> prefixes;
 };
@@ -160,6 +163,7 @@ void RegisterEmitter::emitScan() {
   auto scan = cast<ScanOp>(root.op);
   unsigned d = scan.getDim(), width = scan.getNumOperands();
   bool isAlong = nest->vectorDim == d;
+  int64_t run = layout.dims[d].run;
 
   // Behind the end of the dim is nothing, where the total is needed.
   auto orNothing = [&](Value exists, Value v, unsigned i) {
@@ -191,10 +195,18 @@ void RegisterEmitter::emitScan() {
           for (auto [lane, element] : llvm::enumerate(elements))
             element.push_back(vector::ExtractOp::create(b, loc, v, lane));
       }
-      for (unsigned i = 1; i < elements.size(); ++i)
-        elements[i] = combineOf(scan, elements[i - 1], elements[i]);
-      llvm::append_range(totals, elements.back());
-      rows.back().pieces.push_back({inner, std::move(elements)});
+      auto &pieces = rows.back().pieces;
+      if (inner.local[d] % run == 0)
+        pieces.emplace_back();
+      Piece &piece = pieces.back();
+      piece.at.push_back(inner);
+      for (Parts &element : elements)
+        piece.prefixes.push_back(
+            piece.prefixes.empty()
+                ? std::move(element)
+                : combineOf(scan, piece.prefixes.back(), element));
+      if (inner.local[d] % run == run - 1)
+        llvm::append_range(totals, piece.prefixes.back());
     });
   });
 
@@ -268,11 +280,12 @@ void RegisterEmitter::emitScan() {
         SmallVector<Value> own;
         for (size_t n = 0; n < piece.prefixes.size(); ++n)
           own.push_back(results[n][i]);
-        Value v = own.front();
         if (isAlong)
-          v = vector::FromElementsOp::create(
-              b, loc, VectorType::get({int64_t(lanes)}, v.getType()), own);
-        storeTile(buffer->second, v, piece.at);
+          own = {vector::FromElementsOp::create(
+              b, loc, VectorType::get({int64_t(lanes)}, own.front().getType()),
+              own)};
+        for (auto [v, at] : llvm::zip_equal(own, piece.at))
+          storeTile(buffer->second, v, at);
       }
     }
     for (auto [total, to] : llvm::zip(running, root.getTotals()))

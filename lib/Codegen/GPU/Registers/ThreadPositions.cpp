@@ -152,27 +152,45 @@ bool ThreadPositions::hasBeyond(unsigned d) const {
                       [&](int64_t repeat) { return isBeyond(d, repeat); });
 }
 
+/// How many neighbours of a thread exist together: a run where tiles are of whole ones,
+/// else a vector.
+int64_t ThreadPositions::getWhole(unsigned d) const {
+  const DimShare &share = layout.dims[d];
+  int64_t extent = dims[d].staticExtent;
+  bool isOfWhole =
+      !ShapedType::isDynamic(extent) && extent % share.getPiece() == 0;
+  return isOfWhole ? share.getPiece() : share.lanes;
+}
+
+/// Where in its run begins what exists together with a thread's `repeat`-th vector.
+int64_t ThreadPositions::startInRun(unsigned d, int64_t repeat) const {
+  const DimShare &share = layout.dims[d];
+  int64_t inRun = repeat % share.run * share.lanes;
+  return inRun - inRun % getWhole(d);
+}
+
 /// Whether some thread's `repeat`-th vector may lie beyond the end of the tile.
 bool ThreadPositions::isBeyond(unsigned d, int64_t repeat) const {
   const DimShare &share = layout.dims[d];
+  int64_t lastRun = ((repeat / share.run + 1) * share.threads - 1);
   return !dims[d].staticSize ||
-         (repeat / share.run + 1) * share.threads * share.getPiece() >
+         lastRun * share.getPiece() + startInRun(d, repeat) + getWhole(d) >
              *dims[d].staticSize;
 }
 
-/// Where the run of this thread starts that has its `repeat`-th vector.
-Value ThreadPositions::startOfRun(unsigned d, int64_t repeat) {
+/// The first position of what exists together with this thread's `repeat`-th vector.
+Value ThreadPositions::startOfWhole(unsigned d, int64_t repeat) {
   const DimShare &share = layout.dims[d];
   return b.createOrFold<arith::AddIOp>(
       loc, getStart(d),
       emitter.constantIndex(repeat / share.run * share.threads *
-                            share.getPiece()));
+                                share.getPiece() +
+                            startInRun(d, repeat)));
 }
 
-/// Runs exist as a whole: tiles are of whole ones.
 Value ThreadPositions::maskOf(unsigned d, int64_t repeat) {
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                               startOfRun(d, repeat), dims[d].size);
+                               startOfWhole(d, repeat), dims[d].size);
 }
 
 Value ThreadPositions::maskOf(const Env &env, ArrayRef<unsigned> ofDims) {
@@ -188,15 +206,14 @@ Value ThreadPositions::maskOf(const Env &env, ArrayRef<unsigned> ofDims) {
 
 void ThreadPositions::bind(Env &env, unsigned d, int64_t repeat) {
   const DimShare &share = layout.dims[d];
-  Value at = startOfRun(d, repeat);
+  Value at = startOfWhole(d, repeat);
   if (isBeyond(d, repeat)) {
     Value last = b.createOrFold<arith::SubIOp>(
-        loc, dims[d].size, emitter.constantIndex(share.getPiece()));
+        loc, dims[d].size, emitter.constantIndex(getWhole(d)));
     at = arith::MinSIOp::create(b, loc, at, last);
   }
-  if (int64_t inRun = repeat % share.run)
-    at = b.createOrFold<arith::AddIOp>(
-        loc, at, emitter.constantIndex(inRun * share.lanes));
+  if (int64_t rest = repeat % share.run * share.lanes - startInRun(d, repeat))
+    at = b.createOrFold<arith::AddIOp>(loc, at, emitter.constantIndex(rest));
   env.position[d] = at;
   env.local[d] = repeat;
 }

@@ -67,7 +67,9 @@ public:
   void bind(Env &env, unsigned dim, int64_t repeat);
 
 private:
-  mlir::Value startOfRun(unsigned dim, int64_t repeat);
+  int64_t getWhole(unsigned dim) const;
+  int64_t startInRun(unsigned dim, int64_t repeat) const;
+  mlir::Value startOfWhole(unsigned dim, int64_t repeat);
   bool isBeyond(unsigned dim, int64_t repeat) const;
   mlir::Value maskOf(unsigned dim, int64_t repeat);
   mlir::Value moveBits(mlir::Value word, unsigned mask, bool isCompressed);

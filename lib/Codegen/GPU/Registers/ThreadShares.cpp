@@ -239,11 +239,27 @@ void ThreadShares::chooseRepeats() {
   for (unsigned d = 0; d < demands.space.numDims; ++d) {
     DimShare &share = layout.dims[d];
     share.repeats = 1;
+    if (hasScannedRuns(d))
+      share.run = 1;
     if (!demands.streamed.test(d))
       share.repeats =
           share.run * llvm::divideCeil(demands.capacity[d],
                                        share.getPiece() * share.threads);
   }
+  lengthenSteps();
+  // A thread scans neighbours by itself: what others have is combined once.
+  for (unsigned d = 0; d < demands.space.numDims; ++d)
+    if (hasScannedRuns(d))
+      layout.dims[d].run = layout.dims[d].repeats;
+}
+
+bool ThreadShares::hasScannedRuns(unsigned d) const {
+  return demands.scanned.test(d) && layout.dims[d].lanes == 1 &&
+         demands.canEndInRun(d);
+}
+
+/// More vectors of dims that are walked, for each step.
+void ThreadShares::lengthenSteps() {
   if (demands.streamed.none())
     return;
   // Elements that a thread has under way: what a step costs beside them is

@@ -28,6 +28,9 @@ public:
   void chooseRepeats();
 
 private:
+  void lengthenSteps();
+  /// Whether what a thread has of a dim are neighbours, as it scans them.
+  bool hasScannedRuns(unsigned d) const;
   /// Two dims, and which one tensors of more bytes are contiguous along: the first.
   std::optional<std::pair<unsigned, unsigned>> findCrossed() const;
   bool isShorterThanSector(unsigned d) const;

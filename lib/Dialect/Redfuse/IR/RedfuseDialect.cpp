@@ -279,7 +279,7 @@ LogicalResult DimShareAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << " vectors, got " << repeats;
   return success(
       succeeded(checkPower(emitError, "lanes", lanes, kMostLanes)) &&
-      succeeded(checkPower(emitError, "run", run, kMostLanes)) &&
+      succeeded(checkRange(emitError, "run", run, 1)) &&
       succeeded(checkRange(emitError, "repeats", repeats, 1)) &&
       succeeded(checkPower(emitError, "threads", threads, kMostTileThreads)) &&
       succeeded(checkRange(emitError, "bit", bit, 0,

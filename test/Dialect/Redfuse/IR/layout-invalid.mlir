@@ -42,8 +42,8 @@ func.func private @f() attributes {a = #redfuse.input_tile<argument = -1, map = 
 
 // -----
 
-// expected-error @below {{'run' is 3; expected a power of 2 up to 16}}
-func.func private @f() attributes {a = #redfuse.dim_share<lanes = 1, repeats = 3, threads = 1, bit = 0, run = 3>}
+// expected-error @below {{'run' is 0; expected from 1 to 1048576}}
+func.func private @f() attributes {a = #redfuse.dim_share<lanes = 1, repeats = 3, threads = 1, bit = 0, run = 0>}
 
 // -----
 

@@ -353,6 +353,8 @@ def Redfuse_DimShareAttr : Redfuse_Attr<"DimShare", "dim_share"> {
     `r`-th vector is the one at `((r / run) * threads + t) * run + r % run`. A dim has one
     whose `lanes` are 1 where memory is contiguous along it for some tensors, and values are
     vectors along another dim: what is loaded or stored along it is transposed in registers.
+    A dim that is scanned has one where no tensor is contiguous along it: a thread scans its
+    neighbours by itself. Then a tile may end inside of a run.
 
     Example: `#redfuse.dim_share<lanes = 4, repeats = 2, threads = 32, bit = 0>`, and
     `#redfuse.dim_share<lanes = 1, repeats = 8, threads = 32, bit = 3, run = 4>`, of which a
