@@ -180,6 +180,31 @@ bool FusionPlanner::keepReducedBeforeApart(const FusionGroup &group,
   return apart.size() > before;
 }
 
+static double bytesOfResults(CascadeOp op) {
+  double bytes = 0;
+  for (Value result : op->getResults())
+    bytes += getTensorBytes(result);
+  return bytes;
+}
+
+/// Keeps what is computed for a product apart from it: one factor, the one of fewest bytes,
+/// where the group is fast without it (packed weights are unpacked where they are
+/// multiplied, if the rows are read from memory), else all.
+void FusionPlanner::keepFactorsApart(
+    const FusionGroup &group,
+    ArrayRef<std::pair<CascadeOp, CascadeOp>> factors, KernelPlan plan) {
+  SmallVector<std::pair<CascadeOp, CascadeOp>> sorted(factors);
+  llvm::stable_sort(sorted, [](auto &a, auto &b) {
+    return bytesOfResults(a.first) < bytesOfResults(b.first);
+  });
+  for (auto [producer, product] : sorted)
+    if (factors.size() > 1 &&
+        trials->tryPlans(opsWithout(group.ops, {producer})) == KernelPlan::Fast)
+      return keepApart(producer, product, plan);
+  for (auto [producer, product] : factors)
+    keepApart(producer, product, plan);
+}
+
 /// What a group that would run slowly teaches; false if nothing that is not known. First,
 /// that what is computed element by element for a product of matrices, of what the group
 /// does not reduce, is read from memory, then what it computes of reductions, then what it
@@ -215,8 +240,7 @@ bool FusionPlanner::learn(const FusionGroup &group, KernelPlan plan) {
       trials->tryPlans(opsWithout(group.ops, producers)) != KernelPlan::Fast &&
       keepProductsApart(group, products, plan))
     return true;
-  for (auto [producer, product] : factors)
-    keepApart(producer, product, plan);
+  keepFactorsApart(group, factors, plan);
   if (hasLearned() || keepComputedApart(group, products, plan) ||
       keepReducedBeforeApart(group, products, plan))
     return true;

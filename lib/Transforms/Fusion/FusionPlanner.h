@@ -128,6 +128,10 @@ private:
                          KernelPlan plan);
   SmallVector<CascadeOp> opsWithout(ArrayRef<CascadeOp> ops,
                                     ArrayRef<CascadeOp> left) const;
+  /// Notes that products are apart from factors that are computed for them, or one of them.
+  void keepFactorsApart(const FusionGroup &group,
+                        ArrayRef<std::pair<CascadeOp, CascadeOp>> factors,
+                        KernelPlan plan);
   const Growth *findJoinOfFast(const FusionGroup &group);
   /// Notes that two parts of a group, each with products, are apart.
   bool keepProductsApart(const FusionGroup &group, ArrayRef<CascadeOp> products,
