@@ -58,6 +58,7 @@ private:
   bool isOfBatch(AffineExpr place);
   bool isApart(Value factor);
   int64_t vectorOf(Type element, unsigned sum) const;
+  std::optional<Operand> findRowsOfPacked(ValueRange factors);
   std::optional<Operand> describe(Value factor);
   bool readsTaps(AffineMap map) const;
   bool isOnItsWay(Value v, bool &isComputed);
@@ -102,7 +103,7 @@ double Product::growthOfTiles() {
          double(filters);
 }
 
-/// Whether it is one sum of products of floats, with taps, of known extents.
+/// Whether it is one sum of products of floats or integers, with taps, of known extents.
 bool Product::findProduct() {
   if (llvm::any_of(extents, ShapedType::isDynamic))
     return false;
@@ -120,9 +121,7 @@ bool Product::findProduct() {
   if (failed(found))
     return false;
   sets = std::move(*found);
-  if (findBlockScale(reduce) ||
-      !isMatrixProduct(reduce, *sets,
-                       [&](unsigned d) { return double(extents[d]); }) ||
+  if (findBlockScale(reduce) || !redfuse::findProduct(reduce) ||
       (!isa<FloatType>(reduce.getOperand(0).getType()) &&
        !reduce.getOperand(0).getType().isInteger(32)))
     return false;
@@ -532,6 +531,38 @@ std::optional<SmallVector<Operand>> Product::findShort(ValueRange factors) {
   return operands;
 }
 
+/// Packed numbers for one of the rows that are computed beside them, at least: so the copy
+/// is small beside what is read. Estimated.
+static constexpr int64_t kLeastPackedOfRows = 8;
+
+/// The copy of rows that are computed (a gate by what it opens) beside packed weights, of
+/// which there are many more: matrix units unpack these for rows that are read from memory,
+/// however few.
+std::optional<Operand> Product::findRowsOfPacked(ValueRange factors) {
+  if (!chip.has(Wgmma))
+    return std::nullopt;
+  for (unsigned i : {0, 1}) {
+    Value rows = withoutConversions(factors[i]).value,
+          packed = withoutConversions(factors[1 - i]).value;
+    if (isa<BlockArgument>(rows) || isa<BlockArgument>(packed) ||
+        isOfPackedNumbers(rows) || !isOfPackedNumbers(packed))
+      continue;
+    const SmallBitVector &own = (*sets)[rows];
+    if (rows.getType().getIntOrFloatBitWidth() != 16 ||
+        points(own) * kLeastPackedOfRows > points((*sets)[packed]))
+      continue;
+    Operand operand{rows, {}};
+    SmallBitVector summed = toDimSet(reduce.getOver(), own.size());
+    for (bool isSummed : {false, true})
+      for (unsigned d : own.set_bits())
+        if (summed.test(d) == isSummed)
+          operand.dims.push_back(d);
+    if (!operand.dims.empty())
+      return operand;
+  }
+  return std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Filters
 //===----------------------------------------------------------------------===//
@@ -573,6 +604,11 @@ SmallVector<Operand> Product::findOperands() {
   if (!findProduct())
     return found;
   Operation *mul = reduce.getOperand(0).getDefiningOp();
+  if (std::optional<Operand> rows = findRowsOfPacked(mul->getOperands()))
+    return {*rows};
+  if (!isMatrixProduct(reduce, *sets,
+                       [&](unsigned d) { return double(extents[d]); }))
+    return found;
   if (std::optional<SmallVector<Operand>> bytes = findBytes(mul->getOperands()))
     return *bytes;
   if (std::optional<SmallVector<Operand>> narrow =
