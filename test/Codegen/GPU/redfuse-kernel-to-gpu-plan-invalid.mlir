@@ -36,9 +36,9 @@ func.func @product(%a: memref<300x4096xf16>, %b: memref<4096x64xf16>, %out: memr
   // expected-error @below {{cannot run as 'redfuse.matrices' says: a dynamic scheduler is for folds with wgmma that one block makes}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
       {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = dynamic, cached = 32, ahead = 0, late = false, threshold = 0>}
-  // expected-error @below {{cannot run as 'redfuse.matrices' says: a multiprocessor has two blocks of a fold by one warpgroup at most}}
+  // expected-error @below {{cannot run as 'redfuse.matrices' says: a multiprocessor has two blocks of one warpgroup at most}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
-      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [64, 64, 0], consumers = 1, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 2, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
+      {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [128, 64, 0], consumers = 2, consumer_rows = 64, left = [tiled], sum_splits = 1, splits = 1, cluster = 1, blocks = 2, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}
   // expected-error @below {{cannot run as 'redfuse.matrices' says: three warpgroups are for folds and sums that one block makes}}
   redfuse.launch @product_0 ins(%a, %b : memref<300x4096xf16>, memref<4096x64xf16>) outs(%out : memref<300x64xf32>)
       {redfuse.matrices = #redfuse.matrix_plan<wgmma, row_dim = 0, tiles = [192, 64, 0], consumers = 3, consumer_rows = 64, left = [tiled], sum_splits = 2, splits = 1, cluster = 1, blocks = 1, stages = 5, staged = false, scheduler = static, cached = 32, ahead = 0, late = false, threshold = 0>}

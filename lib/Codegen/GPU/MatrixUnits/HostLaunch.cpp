@@ -14,9 +14,11 @@ ArrayRef<Value> HostLaunch::makeArguments() {
     return plan.tileOf(d) * plan.clusterOf(d);
   });
   grid = all;
-  if (plan.target.hasWgmma)
-    grid =
-        arith::MinUIOp::create(b, loc, all, index(of.units / plan.multicast()));
+  if (plan.target.hasWgmma) {
+    // Where blocks share a tile, the second one is another launch's.
+    int64_t blocks = plan.isHalf && plan.shares() == 1 ? 2 * of.units : of.units;
+    grid = arith::MinUIOp::create(b, loc, all, index(blocks / plan.multicast()));
+  }
   if (plan.shares() > 1)
     grid = arith::MulIOp::create(b, loc, all, index(plan.shares()));
   Value atLeastOne = arith::MaxUIOp::create(b, loc, grid, index(1));

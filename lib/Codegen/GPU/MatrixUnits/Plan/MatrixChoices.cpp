@@ -567,6 +567,31 @@ bool MatrixPlanner::leavesRoom() {
          });
 }
 
+/// Whether a warpgroup mostly waits between its tiles: sums are short, and it loads itself
+/// what it multiplies, or what is done with the sums. With two blocks one waits while the
+/// other computes.
+bool MatrixPlanner::waitsBetweenTiles() {
+  if (plan.shares() > 1 || plan.multicast() > 1)
+    return false;
+  if (std::optional<int64_t> length =
+          plan.stream ? extentOf(*plan.stream) : int64_t(0);
+      !length || (plan.stream && *length > plan.widths[*plan.stream]))
+    return false;
+  int64_t tiles = 1;
+  for (int64_t d : space.schedule.getGrid()) {
+    std::optional<int64_t> extent = extentOf(d);
+    if (!extent)
+      return false;
+    tiles *= llvm::divideCeil(*extent, plan.tileOf(d));
+  }
+  return tiles > 2 * units &&
+         llvm::all_of(plan.products, [&](const MatrixProduct &product) {
+           std::optional<int64_t> sums = sumTilesOf(product);
+           return sums && *sums <= kShortSumTiles &&
+                  plan.widths.lookup(product.n) <= kHalfColumns;
+         });
+}
+
 std::optional<PlannedMatrix> MatrixPlanner::choose(int64_t ofChip) {
   units = ofChip;
   if (!matchProducts() || !chooseWidths() || !checkBody())
@@ -575,8 +600,9 @@ std::optional<PlannedMatrix> MatrixPlanner::choose(int64_t ofChip) {
   Hints hints = hintsOf(space.schedule);
   if (plan.target.hasWgmma) {
     chooseThree();
-    plan.isHalf = plan.stream && plan.consumers == 1 &&
-                  (hints.blocks ? hints.blocks == 2 : leavesRoom());
+    plan.isHalf = plan.consumers == 1 &&
+                  (hints.blocks ? hints.blocks == 2
+                                : leavesRoom() || waitsBetweenTiles());
   }
   plan.stages = hints.stages.value_or(0);
   if (hints.staged)

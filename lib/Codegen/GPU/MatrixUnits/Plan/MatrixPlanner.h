@@ -83,6 +83,7 @@ private:
   bool hasPredicates();
   bool isWorthThree(int64_t rows, int64_t length);
   bool leavesRoom();
+  bool waitsBetweenTiles();
   void chooseBlocks();
   void chooseFullRounds(double cycles);
   bool canMulticast() const;

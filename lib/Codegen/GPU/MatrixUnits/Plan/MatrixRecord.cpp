@@ -146,9 +146,8 @@ bool MatrixPlanner::takeBlocks(MatrixPlanAttr record) {
       return refuse("'ahead', 'late' and 'staged' are for warpgroups");
     return true;
   }
-  if (plan.isHalf && (!plan.stream || plan.consumers != 1))
-    return refuse("a multiprocessor has two blocks of a fold by one warpgroup "
-                  "at most");
+  if (plan.isHalf && plan.consumers != 1)
+    return refuse("a multiprocessor has two blocks of one warpgroup at most");
   if (plan.consumers < 3)
     return true;
   if (record.getSplits() > 1 || record.getSumSplits() > 1)

@@ -88,7 +88,8 @@ struct MatrixPlan {
   /// cluster. Blocks that read the same operand copy a part of it each, for all of them.
   int64_t clusterRows = 1, clusterColumns = 1;
 
-  /// Two blocks fit a multiprocessor: the next launch is there when this one ends.
+  /// Two blocks fit a multiprocessor: where blocks share tiles, the next launch is there when
+  /// this one ends, else one computes while the other waits.
   bool isHalf = false;
   /// Stages of the ring; 0, until it is laid out: as many as there is room for.
   int64_t stages = 0;

@@ -117,6 +117,9 @@ inline constexpr RegisterBudget kHalfBudget = {128, 40, 216};
 /// The widest states and tiles for which a block has enough with half of a
 /// multiprocessor's registers and shared memory.
 inline constexpr int64_t kHalfColumns = 128;
+/// Tiles of a sum for which a warpgroup waits less than for what is behind it, at most.
+/// Estimated.
+inline constexpr int64_t kShortSumTiles = 2;
 /// Columns of a step where warps multiply by themselves: with fewer, what a warp reads
 /// of the right operand serves too few products ("Warps that copy and multiply").
 inline constexpr int64_t kGoodColumns = 64, kFewColumns = 32;
