@@ -191,6 +191,14 @@ REDFUSE_API bool redfuseInvokeOnDevice(RedfusePackedEntry entry, void **args,
                                        RedfuseDeviceProgram *program,
                                        int device, uintptr_t stream,
                                        RedfuseBytes *error);
+/// The same, kernel by kernel: none starts before the one before it has ended, and
+/// once the GPU is done `callback` gets the name of each, in order, and how long it
+/// took.
+REDFUSE_API bool redfuseProfileOnDevice(
+    RedfusePackedEntry entry, void **args, RedfuseDeviceProgram *program,
+    int device, uintptr_t stream,
+    void (*callback)(MlirStringRef kernel, double nanoseconds, void *userData),
+    void *userData, RedfuseBytes *error);
 /// The number of GPUs; 0 with the reason in `error`.
 REDFUSE_API int redfuseDeviceCount(RedfuseVendor vendor, RedfuseBytes *error);
 typedef struct {

@@ -3,6 +3,7 @@
 
 #include "redfuse/Analysis/CostConstants.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
+#include "redfuse/Analysis/Windows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -84,21 +85,12 @@ static SmallBitVector findSide(ReduceOp reduce, const DimSets &sets,
   return side;
 }
 
-/// Whether an index is a dim, or a slice along one.
-static bool isDimOrSlice(AffineExpr e) {
-  auto sum = dyn_cast<AffineBinaryOpExpr>(e);
-  if (sum && sum.getKind() == AffineExprKind::Add &&
-      isa<AffineConstantExpr>(sum.getRHS()))
-    e = sum.getLHS();
-  return isa<AffineDimExpr>(e);
-}
-
 /// Whether no index is a window along a summed dim.
 static bool isReadPlainly(CascadeOp op, ReduceOp reduce) {
   for (AffineMap map : op.getIndexingMapsArray())
     for (AffineExpr e : map.getResults())
       for (int64_t d : reduce.getOver())
-        if (e.isFunctionOfDim(unsigned(d)) && !isDimOrSlice(e))
+        if (e.isFunctionOfDim(unsigned(d)) && !isa<AffineDimExpr>(withoutOffset(e)))
           return false;
   return true;
 }

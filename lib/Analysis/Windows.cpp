@@ -6,6 +6,13 @@
 using namespace mlir;
 using namespace redfuse;
 
+AffineExpr redfuse::withoutOffset(AffineExpr index) {
+  auto sum = dyn_cast<AffineBinaryOpExpr>(index);
+  bool isOffset = sum && sum.getKind() == AffineExprKind::Add &&
+                  isa<AffineConstantExpr>(sum.getRHS());
+  return isOffset ? sum.getLHS() : index;
+}
+
 SmallBitVector redfuse::findTaps(ArrayRef<AffineMap> inputs,
                                  const SmallBitVector &reduced,
                                  function_ref<double(unsigned)> extentOf) {

@@ -172,6 +172,20 @@ bool redfuseInvokeOnDevice(RedfusePackedEntry entry, void **args,
   return reported(call.run(entry, args), error);
 }
 
+bool redfuseProfileOnDevice(RedfusePackedEntry entry, void **args,
+                            RedfuseDeviceProgram *program, int device,
+                            uintptr_t stream,
+                            void (*callback)(MlirStringRef, double, void *),
+                            void *userData, RedfuseBytes *error) {
+  runtime::DeviceCall call(*program, device, stream);
+  std::vector<runtime::LaunchTime> times;
+  if (!reported(call.profile(entry, args, times), error))
+    return false;
+  for (const runtime::LaunchTime &time : times)
+    callback(wrap(StringRef(time.kernel)), time.nanoseconds, userData);
+  return true;
+}
+
 int redfuseDeviceOfPointer(RedfuseVendor vendor, const void *pointer,
                            RedfuseBytes *error) {
   runtime::DeviceError e;

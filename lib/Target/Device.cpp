@@ -1,6 +1,7 @@
 //===- Device.cpp - programs on a GPU, through its driver -----------------===//
 #include "redfuse/Target/Device.h"
 #include "Driver.h"
+#include "LaunchTimer.h"
 #include "Workspace.h"
 #include "redfuse/Target/Runtime.h"
 
@@ -302,13 +303,27 @@ DeviceError DeviceCall::run(void (*entry)(void **), void **args) {
     return scope.error;
   if (loaded->report && *loaded->report != 0)
     return program.takeReport(*loaded);
+  if (timer)
+    if (DeviceError e = timer->check(); !e.empty())
+      return e;
   CallState state;
   state.device = this;
   {
     CallScope current(&state);
     entry(args);
   }
-  return state.failed() ? state.message() : DeviceError();
+  if (state.failed())
+    return state.message();
+  return timer ? timer->read() : DeviceError();
+}
+
+DeviceError DeviceCall::profile(void (*entry)(void **), void **args,
+                                std::vector<LaunchTime> &times) {
+  LaunchTimer own(driver, stream, times);
+  timer = &own;
+  DeviceError error = run(entry, args);
+  timer = nullptr;
+  return error;
 }
 
 DeviceError DeviceCall::findFunction(const char *kernel, int64_t shared,
@@ -343,6 +358,25 @@ DeviceError DeviceCall::findFunction(const char *kernel, int64_t shared,
   return {};
 }
 
+int DeviceCall::start(const DeviceProgram::Function &function, int64_t blocks,
+                      int64_t threads, int64_t shared, void **arguments) {
+  LaunchAttribute attributes[] = {kBalance, kOverlap};
+  // A kernel that is timed has the GPU to itself.
+  LaunchAttribute *from = attributes + !function.hasClusters,
+                  *to = attributes + (timer ? 1 : 2);
+  if (!loaded->overlaps || from == to)
+    return driver.launchKernel(function.handle, unsigned(blocks), 1, 1,
+                               unsigned(threads), 1, 1, unsigned(shared),
+                               stream, arguments, nullptr);
+  LaunchConfig config{{unsigned(blocks), 1, 1},
+                      {unsigned(threads), 1, 1},
+                      unsigned(shared),
+                      stream,
+                      from,
+                      unsigned(to - from)};
+  return driver.launchKernelEx(&config, function.handle, arguments, nullptr);
+}
+
 DeviceError DeviceCall::launch(const char *kernel, int64_t blocks,
                                int64_t threads, int64_t shared,
                                void **arguments) {
@@ -355,23 +389,12 @@ DeviceError DeviceCall::launch(const char *kernel, int64_t blocks,
   if (blocks > INT32_MAX || blocks > d.mostThreads / threads)
     return std::string(kernel) +
            " has more blocks than a GPU takes: " + std::to_string(blocks);
-  int result;
-  if (loaded->overlaps) {
-    LaunchAttribute attributes[] = {kOverlap, kBalance};
-    LaunchConfig config{{unsigned(blocks), 1, 1},
-                        {unsigned(threads), 1, 1},
-                        unsigned(shared),
-                        stream,
-                        attributes,
-                        function.hasClusters ? 2u : 1u};
-    result = d.launchKernelEx(&config, function.handle, arguments, nullptr);
-  } else {
-    result = d.launchKernel(function.handle, unsigned(blocks), 1, 1,
-                            unsigned(threads), 1, 1, unsigned(shared), stream,
-                            arguments, nullptr);
-  }
+  if (timer)
+    if (DeviceError e = timer->begin(); !e.empty())
+      return e;
+  int result = start(function, blocks, threads, shared, arguments);
   if (result == 0)
-    return {};
+    return timer ? timer->end(kernel) : DeviceError();
   return d.check(result, "launching") + " (" + kernel + ", " +
          std::to_string(blocks) + " blocks of " + std::to_string(threads) +
          " threads)";

@@ -74,6 +74,8 @@ void Driver::findCuda() {
   find(eventRecord, "cuEventRecord");
   find(eventDestroy, "cuEventDestroy_v2");
   find(streamWaitEvent, "cuStreamWaitEvent");
+  find(eventSynchronize, "cuEventSynchronize", /*needed=*/false);
+  find(eventElapsedTime, "cuEventElapsedTime", /*needed=*/false);
   find(streamGetId, "cuStreamGetId", /*needed=*/false);
   find(streamGetCaptureInfo, "cuStreamGetCaptureInfo_v2", /*needed=*/false);
   find(launchKernelEx, "cuLaunchKernelEx", /*needed=*/false);

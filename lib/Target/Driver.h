@@ -84,6 +84,9 @@ struct Driver {
   Result (*launchKernelEx)(const LaunchConfig *, void *, void **, void **);
   Result (*streamGetCaptureInfo)(void *, int *, uint64_t *, void *, void *,
                                  void *);
+  /// For profiles; may be null. Milliseconds from the first event to the second.
+  Result (*eventSynchronize)(void *);
+  Result (*eventElapsedTime)(float *, void *, void *);
 
   const Vendor vendor;
   /// Numbers of attributes of devices: units, bytes of shared memory a block.

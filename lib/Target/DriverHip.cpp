@@ -121,6 +121,8 @@ void Driver::findHip() {
   find(eventRecord, "hipEventRecord");
   find(eventDestroy, "hipEventDestroy");
   find(streamWaitEvent, "hipStreamWaitEvent");
+  find(eventSynchronize, "hipEventSynchronize", /*needed=*/false);
+  find(eventElapsedTime, "hipEventElapsedTime", /*needed=*/false);
   find(streamGetCaptureInfo, "hipStreamGetCaptureInfo_v2", /*needed=*/false);
   streamGetId = nullptr;
   launchKernelEx = nullptr;

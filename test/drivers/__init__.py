@@ -24,6 +24,8 @@ _HIP_NAMES = {
     "cuModuleLoadDataEx": "hipModuleLoadDataEx", "cuLaunchKernel": "hipModuleLaunchKernel",
     "cuMemAlloc_v2": "hipMalloc", "cuMemFree_v2": "hipFree",
     "cuStreamWaitEvent": "hipStreamWaitEvent", "cuStreamSynchronize": "hipStreamSynchronize",
+    "cuEventCreate": "hipEventCreateWithFlags", "cuEventDestroy_v2": "hipEventDestroy",
+    "cuEventElapsedTime": "hipEventElapsedTime",
 }  # fmt: skip
 # Of AMD's devices, one after another.
 HIP_CHIPS = ("gfx942", "gfx942", "gfx90a", "gfx1100")

@@ -191,6 +191,8 @@ static void (*machine)(const char *, unsigned, unsigned, unsigned, void **);
 void fake_machine(void (*run)(const char *, unsigned, unsigned, unsigned, void **)) {
   machine = run;
 }
+// Nanoseconds since the start: a block of a kernel takes one microsecond, nothing else takes any.
+static uint64_t now;
 int cuLaunchKernel(char *function, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty,
                    unsigned tz, unsigned shared, void *stream, void **arguments, void **extra) {
   if (quiet)
@@ -206,6 +208,7 @@ int cuLaunchKernel(char *function, unsigned x, unsigned y, unsigned z, unsigned 
   l->blocks = x;
   l->threads = tx;
   l->shared = shared;
+  now += 1000 * (uint64_t)x;
   pthread_mutex_unlock(&mutex);
   if (machine)
     machine(function, x, tx, shared, arguments);
@@ -224,13 +227,15 @@ struct config {
 static int overlapping;
 int fake_overlapping(void) { return overlapping; }
 int cuLaunchKernelEx(const struct config *c, char *function, void **arguments, void **extra) {
-  const struct attribute *a = c->attributes;
-  if (c->attribute_count != (cluster > 1 ? 2 : 1) || a->id != 6 || a->value[0] != 1)
-    return 1;
+  const struct attribute *a = c->attributes, *end = a + c->attribute_count;
   // Blocks of clusters go where there is most room.
-  if (cluster > 1 && (a[1].id != 5 || a[1].value[0] != 2))
+  if (cluster > 1 && (a == end || a->id != 5 || a++->value[0] != 2))
     return 1;
-  ++overlapping;
+  if (a != end && (a->id != 6 || a++->value[0] != 1))
+    return 1;
+  if (a != end || !c->attribute_count)
+    return 1;
+  overlapping += a[-1].id == 6;
   return cuLaunchKernel(function, c->x, c->y, c->z, c->tx, c->ty, c->tz, c->shared, c->stream,
                         arguments, extra);
 }
@@ -398,8 +403,32 @@ int cuPointerGetAttribute(int *out, int attribute, uint64_t pointer) {
   *out = 0;
   return 0;
 }
-int cuEventCreate(void **out, unsigned flags) { CALLED; *out = malloc(1); return 0; }
-int cuEventRecord(void *event, void *stream) { CALLED; return 0; }
+struct event {
+  uint64_t time;
+  unsigned flags;
+  int recorded;
+};
+int cuEventCreate(struct event **out, unsigned flags) {
+  CALLED;
+  *out = calloc(1, sizeof **out);
+  (*out)->flags = flags;
+  return 0;
+}
+int cuEventRecord(struct event *event, void *stream) {
+  CALLED;
+  event->time = now;
+  event->recorded = 1;
+  return 0;
+}
+int cuEventSynchronize(struct event *event) { CALLED; return 0; }
+int cuEventElapsedTime(float *out, struct event *start, struct event *end) {
+  CALLED;
+  // CU_EVENT_DISABLE_TIMING
+  if (!start->recorded || !end->recorded || (start->flags | end->flags) & 2)
+    return 400;
+  *out = (float)(end->time - start->time) / 1e6f;
+  return 0;
+}
 int cuEventDestroy_v2(void *event) { CALLED; free(event); return 0; }
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags) { CALLED; return 0; }
 

@@ -32,6 +32,8 @@
 #define cuPointerGetAttribute hipPointerGetAttribute
 #define cuEventCreate hipEventCreateWithFlags
 #define cuEventRecord hipEventRecord
+#define cuEventSynchronize hipEventSynchronize
+#define cuEventElapsedTime hipEventElapsedTime
 #define cuEventDestroy_v2 hipEventDestroy
 #define cuStreamWaitEvent hipStreamWaitEvent
 #include "cuda.c"

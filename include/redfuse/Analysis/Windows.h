@@ -10,6 +10,9 @@
 
 namespace redfuse {
 
+/// An index without the constant at which a slice begins, as `d` of `d + 3`.
+mlir::AffineExpr withoutOffset(mlir::AffineExpr index);
+
 /// The reduced dims, where they are the taps of a window, and few channels at most: some of
 /// `inputs` is read along each tap together with another dim, and a thread can hold what a
 /// few results need. Else none.

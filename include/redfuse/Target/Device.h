@@ -20,6 +20,7 @@ namespace redfuse::runtime {
 
 struct WorkspaceKey;
 struct Driver;
+class LaunchTimer;
 
 /// Whose GPUs, and so whose driver.
 enum class Vendor { Cuda, Rocm };
@@ -96,6 +97,12 @@ private:
   std::atomic<Loaded *> loaded[kFewDevices] = {};
 };
 
+/// How long a kernel of a profiled call took.
+struct LaunchTime {
+  std::string kernel;
+  double nanoseconds;
+};
+
 /// A call of host code whose buffers are device memory, on one stream.
 class DeviceCall {
 public:
@@ -105,6 +112,10 @@ public:
   /// Loads the program if need be, makes the device current, and runs `entry`.
   /// Nothing of it waits for the GPU.
   DeviceError run(void (*entry)(void **), void **args);
+  /// The same, with the time of each launch, in order: none starts before the one
+  /// before it has ended, and the GPU is waited for.
+  DeviceError profile(void (*entry)(void **), void **args,
+                      std::vector<LaunchTime> &times);
 
   DeviceError launch(const char *kernel, int64_t blocks, int64_t threads,
                      int64_t shared, void **arguments);
@@ -119,6 +130,8 @@ private:
   bool findKey(DeviceError &error);
   DeviceError findFunction(const char *kernel, int64_t shared,
                            DeviceProgram::Function &function);
+  int start(const DeviceProgram::Function &function, int64_t blocks,
+            int64_t threads, int64_t shared, void **arguments);
 
   DeviceProgram &program;
   const Driver &driver;
@@ -127,6 +140,7 @@ private:
   void *stream;
   std::unique_ptr<WorkspaceKey> key; // of the first allocation
   std::vector<uint64_t> live;
+  LaunchTimer *timer = nullptr; // of a profiled call
 };
 
 /// The GPU that memory is on, or an error.

@@ -13,6 +13,7 @@
 #include "redfuse/Analysis/FusionCost.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Analysis/TileProgram.h"
+#include "redfuse/Analysis/Windows.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 #include "redfuse/Transforms/Passes.h"
@@ -33,12 +34,7 @@ using namespace redfuse;
 static std::optional<unsigned> findContiguous(AffineMap map) {
   if (map.getNumResults() == 0)
     return std::nullopt;
-  AffineExpr last = map.getResults().back();
-  if (auto sum = dyn_cast<AffineBinaryOpExpr>(last);
-      sum && sum.getKind() == AffineExprKind::Add &&
-      isa<AffineConstantExpr>(sum.getRHS()))
-    last = sum.getLHS();
-  auto dim = dyn_cast<AffineDimExpr>(last);
+  auto dim = dyn_cast<AffineDimExpr>(withoutOffset(map.getResults().back()));
   if (!dim || llvm::any_of(map.getResults().drop_back(), [&](AffineExpr e) {
         return e.isFunctionOfDim(dim.getPosition());
       }))

@@ -7,6 +7,7 @@
 #include "redfuse/Analysis/RoundedSums.h"
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Analysis/TileProgram.h"
+#include "redfuse/Analysis/Windows.h"
 #include "redfuse/Dialect/Redfuse/IR/DimSets.h"
 #include "redfuse/Dialect/Redfuse/Utils/Extents.h"
 #include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
@@ -55,6 +56,7 @@ private:
   std::optional<Operand> describeVectors(ConvertedFactor factor, unsigned sum,
                                          double &bytes);
   bool isRagged(ConvertedFactor factor, int64_t bytes) const;
+  bool isSliceOfRagged(BlockArgument factor, unsigned sum, int64_t width) const;
   bool isOfBatch(AffineExpr place);
   bool isApart(Value factor);
   int64_t vectorOf(Type element, unsigned sum) const;
@@ -130,7 +132,7 @@ bool Product::findProduct() {
   for (AffineMap map : maps)
     for (AffineExpr e : map.getResults())
       for (unsigned d : summed.set_bits())
-        if (!isa<AffineDimExpr>(e) && e.isFunctionOfDim(d))
+        if (!isa<AffineDimExpr>(withoutOffset(e)) && e.isFunctionOfDim(d))
           taps.set(d);
   products = double(points(summed)) *
              double(points(toDimSet(reduce.getInto(), extents.size())));
@@ -247,6 +249,22 @@ int64_t Product::vectorOf(Type element, unsigned sum) const {
   return (areLines ? 8 * kGpuLineBytes : 128) / bits;
 }
 
+/// Whether a factor is a part of a tensor along the dim `sum`, of whose elements the whole
+/// has no multiple of `width`: the part alone is copied.
+bool Product::isSliceOfRagged(BlockArgument factor, unsigned sum,
+                              int64_t width) const {
+  auto type = dyn_cast<RankedTensorType>(
+      op->getOperand(factor.getArgNumber()).getType());
+  if (!type || !type.hasStaticShape())
+    return false;
+  for (auto [extent, expr] : llvm::zip_equal(
+           type.getShape(), maps[factor.getArgNumber()].getResults()))
+    if (expr.isFunctionOfDim(sum))
+      return extents[sum] < extent && extent % width != 0 &&
+             extents[sum] % width == 0;
+  return false;
+}
+
 /// The copy that has 16 bytes of a factor along the dim `sum` together, without dims if
 /// it lies so already; `bytes` are those that it moves. Zeros around a window are made
 /// where it is read. Of a sum of another length zeros are put behind both factors, which
@@ -275,7 +293,8 @@ std::optional<Operand> Product::describeVectors(ConvertedFactor factor,
   Operand operand{v, {}, {}, factor.round, isInParts};
   if (isPadded)
     operand.padded = int64_t(llvm::alignTo(uint64_t(extent), uint64_t(width)));
-  if (auto argument = dyn_cast<BlockArgument>(v)) {
+  auto argument = dyn_cast<BlockArgument>(v);
+  if (argument && !isSliceOfRagged(argument, sum, width)) {
     unsigned i = argument.getArgNumber();
     auto type = dyn_cast<RankedTensorType>(op->getOperand(i).getType());
     if (!type || !type.hasStaticShape())
@@ -312,8 +331,8 @@ std::optional<Operand> Product::describeVectors(ConvertedFactor factor,
     bytes = moved * double(type.getNumElements());
     return operand;
   }
-  // What is computed is copied element by element of the product's dims: not several
-  // times what is there.
+  // What is computed, or a part of a tensor, is copied element by element of the product's
+  // dims: not several times what is there.
   bool isComputed = false;
   if (v != factor.value || !isOnItsWay(v, isComputed))
     return std::nullopt;

@@ -133,12 +133,8 @@ std::string RegisterDemands::findAccesses(LaunchOp launch) {
       SmallVector<int64_t> strides;
       int64_t offset;
       // Neighbours in memory may begin anywhere.
-      AffineExpr index = map.getResults().back();
-      if (auto sum = dyn_cast<AffineBinaryOpExpr>(index);
-          sum && sum.getKind() == AffineExprKind::Add &&
-          isa<AffineConstantExpr>(sum.getRHS()))
-        index = sum.getLHS();
-      auto last = dyn_cast<AffineDimExpr>(index);
+      auto last =
+          dyn_cast<AffineDimExpr>(withoutOffset(map.getResults().back()));
       if (last && succeeded(type.getStridesAndOffset(strides, offset)) &&
           strides.back() == 1 &&
           llvm::none_of(map.getResults().drop_back(), [&](AffineExpr e) {

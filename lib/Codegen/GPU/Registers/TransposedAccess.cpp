@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 #include "RegisterEmitter.h"
 
+#include "redfuse/Analysis/Windows.h"
+
 using namespace mlir;
 using namespace redfuse;
 
@@ -17,13 +19,8 @@ std::optional<unsigned> RegisterEmitter::runDimOf(Value memref, AffineMap map,
                                                   const Env &env) const {
   if (map.getNumResults() == 0)
     return std::nullopt;
-  AffineExpr index = map.getResults().back();
   // A slice begins anywhere.
-  if (auto sum = dyn_cast<AffineBinaryOpExpr>(index);
-      sum && sum.getKind() == AffineExprKind::Add &&
-      isa<AffineConstantExpr>(sum.getRHS()))
-    index = sum.getLHS();
-  auto last = dyn_cast<AffineDimExpr>(index);
+  auto last = dyn_cast<AffineDimExpr>(withoutOffset(map.getResults().back()));
   if (!last || layout.dims[last.getPosition()].run == 1 ||
       !env.position[last.getPosition()] ||
       llvm::any_of(map.getResults().drop_back(), [&](AffineExpr e) {
