@@ -55,6 +55,28 @@ struct ExpandOfCollapse : OpRewritePattern<tensor::ExpandShapeOp> {
   }
 };
 
+/// Reshapes in a row, of which the last has the extents that one before it began with: the
+/// elements are in the same order. Einsums of several operands give each product other unit
+/// dims.
+template <typename Reshape>
+struct ReshapesInCircle : OpRewritePattern<Reshape> {
+  using OpRewritePattern<Reshape>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Reshape op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().hasStaticShape())
+      return rewriter.notifyMatchFailure(op, "an extent may be another one");
+    Value from = op.getSrc();
+    while (from.getType() != op.getType()) {
+      Operation *def = from.getDefiningOp();
+      if (!isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(def))
+        return rewriter.notifyMatchFailure(op, "nothing before has its type");
+      from = def->getOperand(0);
+    }
+    rewriter.replaceOp(op, from);
+    return success();
+  }
+};
+
 struct NormalizeReshapes
     : redfuse::impl::NormalizeReshapesBase<NormalizeReshapes> {
   void runOnOperation() override {
@@ -70,7 +92,8 @@ void redfuse::populateNormalizeReshapesPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, foldsThrough);
   tensor::populateReassociativeReshapeFoldingPatterns(patterns);
-  patterns.add<ExpandOfCollapse>(context);
+  patterns.add<ExpandOfCollapse, ReshapesInCircle<tensor::CollapseShapeOp>,
+               ReshapesInCircle<tensor::ExpandShapeOp>>(context);
   populateExpansionPatterns(patterns);
   tensor::populateBubbleUpExpandShapePatterns(patterns);
   tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);

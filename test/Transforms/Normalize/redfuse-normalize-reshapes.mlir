@@ -221,3 +221,15 @@ func.func @slice_within_a_piece(%x: tensor<2x36xf32>) -> tensor<2x3x4xf32> {
   %r = tensor.expand_shape %s [[0], [1, 2]] output_shape [2, 3, 4] : tensor<2x12xf32> into tensor<2x3x4xf32>
   return %r : tensor<2x3x4xf32>
 }
+
+// Reshapes that end where they began: the elements are in the same order.
+// CHECK-LABEL: func.func @circle
+// CHECK-SAME: %[[X:[^:]+]]: tensor<4x8x3x5xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @circle(%x: tensor<4x8x3x5xf32>) -> tensor<4x8x3x5xf32> {
+  %a = tensor.expand_shape %x [[0], [1], [2, 3], [4]] output_shape [4, 8, 3, 1, 5] : tensor<4x8x3x5xf32> into tensor<4x8x3x1x5xf32>
+  %b = tensor.collapse_shape %a [[0, 1], [2], [3, 4]] : tensor<4x8x3x1x5xf32> into tensor<32x3x5xf32>
+  %c = tensor.expand_shape %b [[0, 1], [2], [3, 4]] output_shape [4, 8, 3, 5, 1] : tensor<32x3x5xf32> into tensor<4x8x3x5x1xf32>
+  %d = tensor.collapse_shape %c [[0], [1], [2], [3, 4]] : tensor<4x8x3x5x1xf32> into tensor<4x8x3x5xf32>
+  return %d : tensor<4x8x3x5xf32>
+}

@@ -139,6 +139,8 @@ def test_a_pickle_is_not_read(program: Path, tmp_path: Path) -> None:
         (["profile", "PROGRAM", "--target", "cpu"], ["for the cpu; compile it for target='cuda'"]),
         (["profile", "PROGRAM", "--target", "cuda:sm_90a"],
          ["profiling a program for cuda:sm_90a needs"]),
+        (["profile", "PROGRAM"], ["profiling a program for cuda needs"]),
+        (["profile", "PROGRAM", "--target", "tpu"], ["unknown target 'tpu'"]),
         (["profile", "PROGRAM", "--repeats", "0"], ["--repeats: expected a number of 1 or more"]),
         (["bench", "atention"], ["did you mean 'attention'"]),
         (["bench", "attention/H12"], ["unknown case of attention 'H12'"]),

@@ -12,7 +12,7 @@ import redfuse
 from drivers import FakeDriver, Interface, aligned, cuda, hip, without_tools
 from drivers.processes import SOURCES, build, run
 from redfuse import profiling
-from redfuse.bench import gpu_timing, programs
+from redfuse.bench import programs
 from redfuse.explain.launches import Launch, of_names
 from redfuse.profiling import KernelTime, Profile
 from test_gpu_runtime import NORMS_OF_ROWS_THEN_OF_COLUMNS, OPTIONS, arrays, run_spacious
@@ -206,29 +206,3 @@ def test_the_table() -> None:
         "main for cuda:sm_90a: 0 kernels, 0.0 us (median of 1 call, arguments in the L2 cache "
         "where they fit)"
     )
-
-
-def test_sets_take_turns(norms: redfuse.Executable, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many copies as the cache asks for, and none where the arguments are larger."""
-    torch = pytest.importorskip("torch")
-    properties = type("Properties", (), {"L2_cache_size": 1000})()
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
-    assert len(gpu_timing.sets_of([torch.zeros(250)])) == 3
-    assert len(gpu_timing.sets_of([torch.zeros(2500)])) == 2
-    assert len(gpu_timing.sets_of([torch.zeros(2500)], least=1)) == 1
-    monkeypatch.setattr(profiling, "_tensor", lambda x: x if torch.is_tensor(x) else None)
-    first = torch.zeros(250)
-    sets = profiling._sets([2.0, first])
-    assert sets[0][1] is first and [made[0] for made in sets] == [2.0] * 3
-    given = []
-
-    def call(arguments: list, out: Any, stream: Any) -> list[tuple[str, float]]:
-        given.append(arguments[1])
-        return [("main_0", 1e3)]
-
-    monkeypatch.setattr(norms, "timed_call", call)
-    monkeypatch.setattr(profiling, "_delay", lambda *arguments: None)
-    found = profiling.profile(norms, [2.0, first], 4, None, None)
-    assert found.cold and found.total_us == 1.0
-    assert given[0] is first  # the warm-up
-    assert given[4] is given[1] and len({id(x) for x in given[1:]}) == 3
