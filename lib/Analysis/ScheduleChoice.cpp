@@ -290,6 +290,22 @@ static void tileCrossed(const ScheduleShape &shape,
     least[of.dim] = std::min(extent(of), of.line);
 }
 
+/// Independent dims that are rows or columns of some product: threads of a GPU multiply
+/// matrices of one number along the others. All of them where none is, or on a CPU.
+static SmallVector<int64_t> findTiled(const ScheduleShape &shape,
+                                      TargetAttr target,
+                                      ArrayRef<int64_t> grid) {
+  auto isTiled = [&](int64_t d) {
+    return llvm::any_of(shape.reduces, [&](ReduceOp reduce) {
+      Operation *mul = findProduct(reduce);
+      return mul && shape.sets[mul->getOperand(0)].test(d) !=
+                        shape.sets[mul->getOperand(1)].test(d);
+    });
+  };
+  SmallVector<int64_t> tiled = llvm::filter_to_vector(grid, isTiled);
+  return tiled.empty() || !isGpu(target) ? SmallVector<int64_t>(grid) : tiled;
+}
+
 /// Tiles of the independent dims: big enough to be worth a block, small enough
 /// that there are blocks for all units.
 static void chooseGrid(const ScheduleShape &shape, TargetAttr target,
@@ -306,17 +322,18 @@ static void chooseGrid(const ScheduleShape &shape, TargetAttr target,
   if (shape.hasContraction) {
     // The innermost dims feed register tiles. Two of them where a result has
     // rows and columns that both are independent.
-    int64_t last = grid.back();
+    SmallVector<int64_t> tiled = findTiled(shape, target, grid);
+    int64_t last = tiled.back();
     tiles[last] = std::min<int64_t>(extent(last), kTileVectors * lanes);
     // Beside other reductions threads of a GPU have no vectors along it: 32 rows of maxima
     // of 128 x 2500 elements and a product of these, as two blocks, took 0.38 ms on an H200.
     least[last] = isGpu(target) && shape.reduces.size() > 1 ? 1 : lanes;
-    if (grid.size() > 1 && extent(last) * 2 <= lanes) {
-      int64_t row = grid[grid.size() - 2];
+    if (tiled.size() > 1 && extent(last) * 2 <= lanes) {
+      int64_t row = tiled[tiled.size() - 2];
       tiles[row] = std::min<int64_t>(extent(row), kTileVectors * lanes);
-    } else if (grid.size() > 1) {
+    } else if (tiled.size() > 1) {
       // Columns in the grid too: a taller tile reuses them.
-      int64_t row = grid[grid.size() - 2];
+      int64_t row = tiled[tiled.size() - 2];
       bool isRow = llvm::any_of(shape.reduces, [&](ReduceOp reduce) {
         Operation *mul = findProduct(reduce);
         return mul && shape.sets[mul->getOperand(0)].test(row) !=
