@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .compiler import compile
     from .executable import Executable
     from .options import Options
+    from .profiling import Profile
     from .rewriting import rewrite
     from .state import State
     from .tuning import tune
@@ -57,6 +58,7 @@ __all__ = [
     "FusionWarning",
     "Options",
     "ParseError",
+    "Profile",
     "RankError",
     "State",
     "TargetError",
@@ -84,6 +86,7 @@ _LAZY = {
     "available_targets": "compiler",
     "Executable": "executable",
     "Options": "options",
+    "Profile": "profiling",
     "Combiner": "combining",
     "combiner": "combining",
     "reduction": "combining",

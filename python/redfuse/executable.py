@@ -17,6 +17,7 @@ from .runtime.strides import Copies
 
 if TYPE_CHECKING:
     from .frontends.interface import Interface
+    from .profiling import Profile
     from .state import State, StateProgram
     from .targets.cuda import Variant
 
@@ -175,11 +176,14 @@ class Executable:
         if self.interface is not None:
             return self.interface.call(self._invoke_or_copy, arguments, named, out, stream)
         if named:
-            raise ArgumentError(
-                f"{next(iter(named))}: this program has no keywords; expected arrays in the order "
-                f"of its arguments: {self.signature}"
-            )
+            raise self._has_no_keywords(named)
         return self._invoke_or_copy(arguments, out, stream)
+
+    def _has_no_keywords(self, named: Mapping[str, Any]) -> ArgumentError:
+        return ArgumentError(
+            f"{next(iter(named))}: this program has no keywords; expected arrays in the order "
+            f"of its arguments: {self.signature}"
+        )
 
     def copies_strided(self) -> None:
         """Makes calls copy torch tensors and NumPy arrays that are not contiguous, which they
@@ -197,6 +201,43 @@ class Executable:
         if copied is None:
             raise refusal
         return self._invoke(copied, out, stream)
+
+    def profile(
+        self, *arguments: Any, repeats: int = 20, out: Any = None, stream: Any = None, **named: Any
+    ) -> Profile:  # fmt: skip
+        """How long each kernel takes on the GPU, in microseconds, beside the bytes that it reads
+        and writes.
+
+        arguments, out, stream, named: as of a call. What the program returns is thrown away, and
+            nothing of the caller's is written but ``out``.
+        repeats: how many calls are timed, behind one that is not.
+
+        A kernel is timed alone: it starts when the one before has ended, where in an ordinary call
+        the end of one and the beginning of the next overlap. Copies of the arguments take turns, so
+        that they are not in the L2 cache when a call begins: of memory, that takes three times the
+        cache, or nothing where the arguments are larger. Without PyTorch for the GPU the arguments
+        themselves are used, and ``Profile.cold`` is False. Waits for the GPU.
+
+        Raises UnsupportedError for a program for the cpu, ArgumentError for bad arguments or
+        repeats under 1, ExecutionError if the program stops itself, if its stream is captured, or
+        if the driver cannot time kernels.
+        """
+        from .profiling import profile
+
+        if self.interface is not None:
+            given = list(self.interface.tensors(arguments, named))
+        elif named:
+            raise self._has_no_keywords(named)
+        else:
+            given = list(arguments)
+        if self._copies is not None:
+            given = self._copies.contiguous(given, stream) or given
+        return profile(self, given, repeats, out, stream)
+
+    def timed_call(self, arguments: Any, out: Any, stream: Any) -> list[tuple[str, float]]:
+        """A call on what the compiled program takes that times its kernels: the name of each and
+        nanoseconds, in the order of launches. ``profile`` makes a table of several."""
+        return self._function.profile(arguments, out, stream)
 
     def check(self) -> None:
         """Raises ExecutionError if an assertion in a kernel on a GPU (an index out of range) has

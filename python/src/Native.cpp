@@ -62,11 +62,18 @@ struct DeviceCode {
 /// An entry of a library with the types of its arguments.
 class NativeFunction {
 public:
+  /// Of kernels: the name of each, and nanoseconds.
+  using Times = std::vector<std::pair<std::string, double>>;
+
   NativeFunction(std::shared_ptr<Library> library, std::string name,
                  std::vector<Spec> inputs, std::vector<Spec> outputs,
                  std::shared_ptr<DeviceCode> device);
 
-  py::tuple call(py::handle inputs, py::handle outputs, py::handle stream);
+  py::tuple call(py::handle inputs, py::handle outputs, py::handle stream) {
+    return run(inputs, outputs, stream, nullptr);
+  }
+  /// The times of its kernels, in order.
+  Times profile(py::handle inputs, py::handle outputs, py::handle stream);
   /// A builtin function (arguments, out, stream) -> result or tuple of them: the
   /// same without the dispatch of a method. `threads`: for the host's pool.
   static py::object bind(py::object self, int threads);
@@ -87,8 +94,12 @@ private:
     RedfusePackedEntry entry = nullptr, shapes = nullptr;
   };
   const Variant &choose(Place *place);
+  /// `times`: of a profiled call; null of others.
+  py::tuple run(py::handle inputs, py::handle outputs, py::handle stream,
+                Times *times);
   void invoke(RedfusePackedEntry entry, void **args,
-              DeviceCode *device = nullptr, Place *place = nullptr) const;
+              DeviceCode *device = nullptr, Place *place = nullptr,
+              Times *times = nullptr) const;
   bool invokeOnHost(RedfusePackedEntry entry, void **args,
                     RedfuseBytes &error) const;
   static PyObject *callBound(PyObject *self, PyObject *const *args,
@@ -188,14 +199,24 @@ const NativeFunction::Variant &NativeFunction::choose(Place *place) {
 }
 
 void NativeFunction::invoke(RedfusePackedEntry entry, void **args,
-                            DeviceCode *device, Place *place) const {
+                            DeviceCode *device, Place *place,
+                            Times *times) const {
   RedfuseBytes error{nullptr, 0};
   bool ok;
   if (place) {
     uintptr_t stream = place->stream();
     Unlocked unlocked;
-    ok = redfuseInvokeOnDevice(entry, args, device->program, place->device,
-                               stream, &error);
+    if (times)
+      ok = redfuseProfileOnDevice(
+          entry, args, device->program, place->device, stream,
+          [](MlirStringRef kernel, double nanoseconds, void *data) {
+            static_cast<Times *>(data)->emplace_back(
+                std::string(kernel.data, kernel.length), nanoseconds);
+          },
+          times, &error);
+    else
+      ok = redfuseInvokeOnDevice(entry, args, device->program, place->device,
+                                 stream, &error);
   } else {
     ok = invokeOnHost(entry, args, error);
   }
@@ -240,8 +261,19 @@ void NativeFunction::findShapes(RedfusePackedEntry shapes, void **args,
                                        std::to_string(extent));
 }
 
-py::tuple NativeFunction::call(py::handle inputList, py::handle outputList,
-                               py::handle stream) {
+NativeFunction::Times NativeFunction::profile(py::handle inputList,
+                                              py::handle outputList,
+                                              py::handle stream) {
+  if (!variants[0].device)
+    raiseError("UnsupportedError",
+               name + ": only kernels of programs for GPUs are timed");
+  Times times;
+  run(inputList, outputList, stream, &times);
+  return times;
+}
+
+py::tuple NativeFunction::run(py::handle inputList, py::handle outputList,
+                              py::handle stream, Times *times) {
   Sequence given(inputList, "arguments");
   if (given.size() != inputs.size())
     raiseError("ArgumentError", name + " takes " +
@@ -317,7 +349,7 @@ py::tuple NativeFunction::call(py::handle inputList, py::handle outputList,
   }
   if (place)
     place->settle();
-  invoke(variant.entry, args.data(), variant.device.get(), place);
+  invoke(variant.entry, args.data(), variant.device.get(), place, times);
   if (place && place->toJax)
     for (size_t i = 0; i < outputs.size(); ++i)
       results[i] = place->finish(results[i]);
@@ -525,6 +557,12 @@ void defineNative(py::module_ &m) {
           "the arrays' library works on. Raises ArgumentError (index: the "
           "argument's position) and "
           "ExecutionError. Other Python threads run meanwhile.")
+      .def("profile", &NativeFunction::profile, py::arg("inputs"),
+           py::arg("outputs") = py::none(), py::arg("stream") = py::none(),
+           "A call of a program for a GPU that times its kernels: pairs of the "
+           "name of each and nanoseconds, in the order of launches. None "
+           "starts before the one before it has ended, and the call waits for "
+           "the GPU. Raises what a call raises.")
       .def("bind", &NativeFunction::bind, py::arg("threads"),
            "A builtin function (arguments, out, stream): the quick way to call "
            "it. out may be one array; one result comes without a tuple. "

@@ -38,10 +38,10 @@ def test_how_many_sets() -> None:
     assert len(gpu_timing.sets_of([torch.zeros(2500)])) == 2
     assert len(gpu_timing.sets_of([torch.zeros(2500)], least=1)) == 1
     first = torch.zeros(250)
-    sets = profiling._sets([2.0, first])
+    sets = profiling._sets([2.0, first], None)
     assert sets[0][1] is first
     assert [made[0] for made in sets] == [2.0] * 3
-    assert profiling._sets([2.0]) == []
+    assert profiling._sets([2.0], None) == []
 
 
 def test_sets_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:

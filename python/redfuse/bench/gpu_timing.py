@@ -27,14 +27,15 @@ def timed(calls: Sequence[Call]) -> float:
     return start.elapsed_time(end)
 
 
-def sets_of(first: Sequence[Any]) -> list[list[Any]]:
+def sets_of(first: Sequence[Any], least: int = 2) -> list[list[Any]]:
     """Copies of some tensors, as many as are three times the L2 cache, the tensors themselves
-    first; two at least."""
+    first; ``least`` at least."""
     import torch
 
-    cache = torch.cuda.get_device_properties(0).L2_cache_size  # bytes
+    device = first[0].device if first else 0
+    cache = torch.cuda.get_device_properties(device).L2_cache_size  # bytes
     nbytes = sum(tensor.nbytes for tensor in first) + 1
-    number = max(2, min(MOST_SETS, math.ceil(3 * cache / nbytes)))
+    number = max(least, min(MOST_SETS, math.ceil(3 * cache / nbytes)))
     return [list(first)] + [[tensor.clone() for tensor in first] for _ in range(number - 1)]
 
 

@@ -37,7 +37,7 @@ def make_app(_typer: Any) -> Any:
         help="Compiles linalg programs; fuses cascades of reductions.", add_completion=False,
         pretty_exceptions_enable=False, rich_markup_mode=None,
     )  # fmt: skip
-    for command in (compile_, run, explain, verify, bench, targets, demo):
+    for command in (compile_, run, explain, profile, verify, bench, targets, demo):
         app.command(name=command.__name__.rstrip("_"))(command)
     from ..tuning.command import tune
     from .merging import merge
@@ -282,6 +282,40 @@ def explain(
         print(render_merges(executable.explain(json=True)))
     else:
         print(executable.explain())
+
+
+def profile(
+    file: File,
+    inputs: Annotated[
+        Path | None, typer.Option(help="An .npz with in0, ...; by default random inputs.")
+    ] = None,
+    target: Target = "cuda",
+    repeats: Annotated[int, typer.Option(help="How many calls are timed.")] = 20,
+    json: Annotated[bool, typer.Option("--json", help="The profile as JSON.")] = False,
+    entry: Entry = None,
+    option: Settings = None,
+) -> None:
+    """Time each kernel of a program on the GPU, beside what it must move."""
+    from ..compiler import resolve_target
+    from ..errors import at_least
+    from ..runtime import tensors
+    from .demo import inputs_of
+
+    options = _options(entry, False, option)
+    at_least("--repeats", repeats, 1)
+    torch: Any = None  # of a program for the cpu the profile says what is wrong
+    if target in ("cuda", "rocm") or resolve_target(target) != "cpu":
+        torch = tensors.need_gpu(f"profiling a program for {target}")
+    executable = _load(file, target, options)
+    arrays = inputs_of(inputs, executable.signature)
+    if torch is not None:
+        arrays = [tensors.to_gpu(array) for array in arrays]
+    found = executable.profile(*arrays, repeats=repeats)
+    if json:
+        print(json_module.dumps(found.as_dict(), indent=2))
+        return
+    print(found)
+    print(f"on {torch.cuda.get_device_name()}")
 
 
 def verify(

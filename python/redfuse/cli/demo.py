@@ -13,6 +13,7 @@ from ..explain import render as explain
 from ..frontends import mlir as mlir_frontend
 from ..options import Options
 from ..runtime import tensors
+from ..runtime.specs import Signature
 from ..store.data import random_inputs
 from . import console
 
@@ -32,10 +33,7 @@ def show(file: Path, inputs: Path | None, target: str, options: Options) -> int:
     console.heading(f"{file}: {signature}")
     _before(source, options)
     _after(executable)
-    if inputs is not None:
-        arrays = check.cast_inputs(check.load_npz(str(inputs))[0], signature)
-    else:
-        arrays = random_inputs(signature)
+    arrays = inputs_of(inputs, signature)
     console.heading("Error against fp64 of the unfused program")
     with console.progress("running the unfused program in fp64"):
         reference = Reference(source, signature.name)
@@ -63,6 +61,13 @@ def show(file: Path, inputs: Path | None, target: str, options: Options) -> int:
     return 0 if all(outcome.ok for outcome in outcomes) else 1
 
 
+def inputs_of(inputs: Path | None, signature: Signature) -> list[Any]:
+    """Arrays for a program: in0, in1, ... of an .npz, or random ones."""
+    if inputs is None:
+        return random_inputs(signature)
+    return check.cast_inputs(check.load_npz(str(inputs))[0], signature)
+
+
 def _before(source: Any, options: Options) -> None:
     module = source.parse()
     rows = explain.program_rows(module, options.entry)
@@ -70,7 +75,7 @@ def _before(source: Any, options: Options) -> None:
     cells = [[f"  {what}", types, line] for what, types, line, _ in rows]
     print("\n".join(explain.columns(cells)))
     sizes = [size for *_, size in rows[:-1] if size is not None]
-    print(f"  {_bytes(sum(sizes))} of intermediate results go to memory and back")
+    print(f"  {explain.bytes_text(sum(sizes))} of intermediate results go to memory and back")
 
 
 def _after(executable: Any) -> None:
@@ -127,10 +132,3 @@ def _time(calls: list[Callable[[], Any]], seconds: float = 0.4) -> list[float]:
 
 def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.3f} ms"
-
-
-def _bytes(count: int) -> str:
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count} bytes"

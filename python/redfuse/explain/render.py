@@ -261,6 +261,14 @@ def columns(rows: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
     ]
 
 
+def bytes_text(count: int) -> str:
+    """A number of bytes, with three digits or so."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"
+
+
 def program_rows(module: Any, entry: str | None = None) -> list[tuple[str, str, str, int | None]]:
     """What a program does before fusion: (what, result types, source line, bytes of the results)
     an operation.

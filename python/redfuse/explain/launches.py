@@ -1,0 +1,96 @@
+"""The kernels that a program for a GPU launches, and what each must move, read off the IR."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..runtime.specs import ELEMENT_TYPES
+from .explanation import walk, where
+
+_WHOLE = ("memref.cast", "memref.collapse_shape", "memref.expand_shape")
+
+
+@dataclasses.dataclass(frozen=True)
+class Launch:
+    """kernel: its name for the driver. source: where its first operation was written. reads,
+    writes: bytes of its arguments and of its results, each whole and once; None where the types
+    leave an extent open, and for what is no kernel of a cascade (copies, selections)."""
+
+    kernel: str
+    source: str
+    reads: int | None = None
+    writes: int | None = None
+
+
+def launches(module: Any, entry: str, explanation: Mapping[str, Any]) -> list[Launch]:
+    """Of a module after the stage "plan", in the order of the host code. ``explanation``: of the
+    same compilation."""
+    sources = {kernel["name"]: kernel["source"] for kernel in explanation["kernels"]}
+    found = []
+    for function in walk(module.operation, "func.func"):
+        if function.attributes["sym_name"].value != entry:
+            continue
+        for op in walk(function, "redfuse.launch", "gpu.launch_func"):
+            if op.name == "redfuse.launch":
+                found.append(_of_cascade(op, sources))
+            else:
+                found.append(Launch(op.attributes["kernel"].value[-1], where(op)))
+    return found
+
+
+def of_names(known: Sequence[Launch], names: Sequence[str]) -> list[Launch]:
+    """Of kernels that ran, in order. Where the host code has loops or leaves launches out, what all
+    launches of a kernel have in common."""
+    if [launch.kernel for launch in known] == list(names):
+        return list(known)
+    by_name: dict[str, Launch] = {}
+    for launch in known:
+        first = by_name.setdefault(launch.kernel, launch)
+        same = (first.reads, first.writes) == (launch.reads, launch.writes)
+        if not same:
+            by_name[launch.kernel] = dataclasses.replace(first, reads=None, writes=None)
+    return [by_name.get(name, Launch(name, "")) for name in names]
+
+
+def _of_cascade(op: Any, sources: Mapping[str, str]) -> Launch:
+    import mlir.ir as ir
+
+    name = op.attributes["kernel"].value
+    # Equal kernels are one, but each has its own place in the source.
+    named = "redfuse.instead_of" if "redfuse.instead_of" in op.attributes else "kernel"
+    own = op.attributes[named].value
+    ends = ("_splits", "_states", "_merge", "_map")
+    while own not in sources and own.endswith(ends):
+        own = own.rpartition("_")[0]
+    count = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
+    operands = list(op.operands)
+    return Launch(
+        name, sources.get(own, ""), _bytes(operands[:count]), _bytes(operands[count:])
+    )  # fmt: skip
+
+
+def _bytes(values: Iterable[Any]) -> int | None:
+    """Of all that is in memory of some operands."""
+    import mlir.ir as ir
+
+    total = 0
+    for value in {_root(value) for value in values}:
+        kind = value.type
+        if not isinstance(kind, ir.MemRefType):
+            continue
+        if not kind.has_static_shape:
+            return None
+        total += math.prod(kind.shape) * ELEMENT_TYPES[str(kind.element_type)][1]
+    return total
+
+
+def _root(value: Any) -> Any:
+    """What a value is all of, in another shape."""
+    import mlir.ir as ir
+
+    while isinstance(value, ir.OpResult) and value.owner.name in _WHOLE:
+        value = value.owner.operands[0]
+    return value
