@@ -5,6 +5,7 @@
 #include "redfuse/Analysis/TileProgram.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace redfuse;
@@ -70,4 +71,29 @@ bool redfuse::hasMatrixProduct(IndexProgramOpInterface op) {
         }))
       return true;
   return false;
+}
+
+bool redfuse::isOfPackedNumbers(Value factor) {
+  SetVector<Value> open;
+  open.insert(factor);
+  bool hasCodes = false;
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (auto argument = dyn_cast<BlockArgument>(open[i])) {
+      Type type = argument.getType();
+      if (type.isInteger(32)) {
+        hasCodes = true;
+        continue;
+      }
+      if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() > 16)
+        return false;
+      hasCodes |= type.getIntOrFloatBitWidth() == 8;
+      continue;
+    }
+    Operation *def = open[i].getDefiningOp();
+    if (!isPure(def) || def->getNumRegions() != 0)
+      return false;
+    if (def->getBlock() == factor.getDefiningOp()->getBlock())
+      open.insert_range(def->getOperands());
+  }
+  return hasCodes;
 }

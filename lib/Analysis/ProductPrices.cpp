@@ -90,7 +90,8 @@ static bool isReadPlainly(CascadeOp op, ReduceOp reduce) {
   for (AffineMap map : op.getIndexingMapsArray())
     for (AffineExpr e : map.getResults())
       for (int64_t d : reduce.getOver())
-        if (e.isFunctionOfDim(unsigned(d)) && !isa<AffineDimExpr>(withoutOffset(e)))
+        if (e.isFunctionOfDim(unsigned(d)) &&
+            !isa<AffineDimExpr>(withoutOffset(e)))
           return false;
   return true;
 }

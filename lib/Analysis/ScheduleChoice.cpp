@@ -97,31 +97,6 @@ static bool isTooLargeToHold(CascadeOp cascade, const ScheduleShape &shape,
   return false;
 }
 
-bool redfuse::isOfPackedNumbers(Value factor) {
-  SetVector<Value> open;
-  open.insert(factor);
-  bool hasCodes = false;
-  for (size_t i = 0; i < open.size(); ++i) {
-    if (auto argument = dyn_cast<BlockArgument>(open[i])) {
-      Type type = argument.getType();
-      if (type.isInteger(32)) {
-        hasCodes = true;
-        continue;
-      }
-      if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() > 16)
-        return false;
-      hasCodes |= type.getIntOrFloatBitWidth() == 8;
-      continue;
-    }
-    Operation *def = open[i].getDefiningOp();
-    if (!isPure(def) || def->getNumRegions() != 0)
-      return false;
-    if (def->getBlock() == factor.getDefiningOp()->getBlock())
-      open.insert_range(def->getOperands());
-  }
-  return hasCodes;
-}
-
 /// Whether a product has too few rows, or columns, to be one of matrices elsewhere, and matrix
 /// units take it whole all the same: of 16-bit floats (4 rows by weights of 12544 x 5376 take 43
 /// us on an H200 so, where eager PyTorch takes 47), or of packed weights (4 rows by 11008 x 4096

@@ -166,8 +166,7 @@ bool FusionPlanner::keepReducedBeforeApart(const FusionGroup &group,
   auto isProduct = [&](CascadeOp op) {
     return llvm::is_contained(products, op);
   };
-  if (llvm::any_of(part,
-                   [&](CascadeOp op) { return isBehind(op, isProduct); }))
+  if (llvm::any_of(part, [&](CascadeOp op) { return isBehind(op, isProduct); }))
     return false;
   size_t before = apart.size();
   for (CascadeOp reader : group.ops)
@@ -191,8 +190,8 @@ static double bytesOfResults(CascadeOp op) {
 /// where the group is fast without it (packed weights are unpacked where they are
 /// multiplied, if the rows are read from memory), else all.
 void FusionPlanner::keepFactorsApart(
-    const FusionGroup &group,
-    ArrayRef<std::pair<CascadeOp, CascadeOp>> factors, KernelPlan plan) {
+    const FusionGroup &group, ArrayRef<std::pair<CascadeOp, CascadeOp>> factors,
+    KernelPlan plan) {
   SmallVector<std::pair<CascadeOp, CascadeOp>> sorted(factors);
   llvm::stable_sort(sorted, [](auto &a, auto &b) {
     return bytesOfResults(a.first) < bytesOfResults(b.first);

@@ -16,8 +16,10 @@ ArrayRef<Value> HostLaunch::makeArguments() {
   grid = all;
   if (plan.target.hasWgmma) {
     // Where blocks share a tile, the second one is another launch's.
-    int64_t blocks = plan.isHalf && plan.shares() == 1 ? 2 * of.units : of.units;
-    grid = arith::MinUIOp::create(b, loc, all, index(blocks / plan.multicast()));
+    int64_t blocks =
+        plan.isHalf && plan.shares() == 1 ? 2 * of.units : of.units;
+    grid =
+        arith::MinUIOp::create(b, loc, all, index(blocks / plan.multicast()));
   }
   if (plan.shares() > 1)
     grid = arith::MulIOp::create(b, loc, all, index(plan.shares()));

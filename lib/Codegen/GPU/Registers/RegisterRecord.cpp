@@ -130,8 +130,8 @@ std::string LayoutChecker::checkDim(unsigned d) const {
       (!llvm::isPowerOf2_64(share.run) || share.run > kMostRun))
     return llvm::formatv("dim {0} has runs of {1}, which no vectors are", d,
                          share.run);
-  if (share.run > 1 && (share.lanes > 1 || (demands.streamed.test(d) &&
-                                            !demands.canEndInRun(d))))
+  if (share.run > 1 && (share.lanes > 1 ||
+                        (demands.streamed.test(d) && !demands.canEndInRun(d))))
     return llvm::formatv(
         "dim {0} has runs of {1}: it cannot have vectors of its "
         "own, nor be walked in steps",
