@@ -40,6 +40,7 @@ void SumOrder::choose(const OperandSide &left, const OperandSide &right) {
     if (extent == 0 || of < vectorSums)
       continue;
     int64_t score = 1;
+    // Scales of groups, of which there are few, may lie another way than what they scale.
     for (const OperandSide *side : {&left, &right})
       for (Value v : side->loaded) {
         AffineMap map = emitter.getOp().getMapOfBodyArgument(
@@ -47,7 +48,8 @@ void SumOrder::choose(const OperandSide &left, const OperandSide &right) {
         for (AffineExpr expr : map.getResults())
           if (expr.isFunctionOfDim(d) && !isa<AffineDimExpr>(expr))
             score = 0;
-        if (score != 0 && emitter.getProgram().getContiguous(v) == d)
+        if (score != 0 && emitter.getProgram().getContiguous(v) == d &&
+            emitter.getProgram().findMainArgument(side->factor) == v)
           score += 2;
       }
     if (score == 0 || score < best)
