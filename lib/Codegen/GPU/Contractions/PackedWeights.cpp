@@ -16,7 +16,6 @@
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Codegen/GPU/Contractions/Tuning.h"
 
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -34,22 +33,6 @@ bool redfuse::canBeDirect(const FoundContraction &found, bool isLeft) {
   return codes.getType().isInteger(32) ||
          (contiguous &&
           !llvm::is_contained(isLeft ? form.rows : form.columns, *contiguous));
-}
-
-/// Whether packed numbers are unpacked with more than one other tensor, as scales and zero
-/// points: registers have no room for what several instructions need of them (3 rows by
-/// 13824 x 2560 spilled, and took 296 us).
-static bool needsManyRegisters(Value factor) {
-  SetVector<Value> open;
-  open.insert(factor);
-  int64_t inputs = 0;
-  for (size_t i = 0; i < open.size(); ++i) {
-    inputs += isa<BlockArgument>(open[i]);
-    if (Operation *def = open[i].getDefiningOp();
-        def && def->getBlock() == factor.getParentBlock())
-      open.insert_range(def->getOperands());
-  }
-  return inputs > 2;
 }
 
 std::optional<ContractionPlanAttr>
@@ -71,8 +54,7 @@ redfuse::planPackedWeights(const FoundContraction &found, double batch,
   double slabs =
       std::ceil(sums * double(elementBits(x.left)) / double(8 * kSlabBytes));
   if (columns <= kMostSlicedColumns) {
-    bool isLarge = batch * rows / double(2 * x.rows) >= kPackedBlocks * units &&
-                   !needsManyRegisters(found.form().left);
+    bool isLarge = batch * rows / double(2 * x.rows) >= kPackedBlocks * units;
     int64_t slices = isLarge ? 4 : 8, ofSlice = 4;
     // Two stages or more, each of whole slices.
     while (double(2 * slices * ofSlice) > slabs && slices * ofSlice > 2)
