@@ -420,9 +420,17 @@ void Collapsed::rewrite(RewriterBase &b) {
 namespace {
 struct CollapseDims : public redfuse::impl::CollapseDimsBase<CollapseDims> {
   void runOnOperation() override {
+    // What has its rows as one may have several sums that are one, too.
+    while (collapseEach())
+      ;
+  }
+
+  /// Whether some cascade has fewer dims now.
+  bool collapseEach() {
     SmallVector<CascadeOp> ops;
     getOperation()->walk([&](CascadeOp op) { ops.push_back(op); });
     IRRewriter b(&getContext());
+    bool changed = false;
     for (CascadeOp op : ops) {
       SmallBitVector rows = findPartlyFilledRows(op);
       if (rows.count() < 2)
@@ -443,9 +451,12 @@ struct CollapseDims : public redfuse::impl::CollapseDimsBase<CollapseDims> {
       if (runs.size() < op.getNumIterationDims() &&
           (isOfAll || isElementwise(op) || isReductionOfMany(op) ||
            isOfManyDims || isOfFewRows || isProductOfSums(op, runs) ||
-           isReductionOfShortRows(op, runs)))
+           isReductionOfShortRows(op, runs))) {
         Collapsed(op, runs).rewrite(b);
+        changed = true;
+      }
     }
+    return changed;
   }
 };
 } // namespace

@@ -157,6 +157,23 @@ func.func @prefixes(%x: tensor<2x3x5x4xf32>, %w: tensor<4xf32>, %e: tensor<2x3x5
   return %r : tensor<2x3x5xf32>
 }
 
+// Rows that fill a tile in part are one, and then the sums are.
+// CHECK-LABEL: func.func @rows_and_sums
+// CHECK: redfuse.cascade {{.*}} tensor<33x4096xbf16>, tensor<512x4096xbf16>
+// CHECK: redfuse.reduce add %{{.*}} over [2] into [0, 1] : f32
+func.func @rows_and_sums(%x: tensor<3x11x512x8xbf16>, %w: tensor<512x512x8xbf16>, %e: tensor<3x11x512xf32>) -> tensor<3x11x512xf32> {
+  %r = redfuse.cascade {indexing_maps = [affine_map<(h, i, j, k, l) -> (h, i, k, l)>, affine_map<(h, i, j, k, l) -> (j, k, l)>, affine_map<(h, i, j, k, l) -> (h, i, j)>]}
+      ins(%x, %w : tensor<3x11x512x8xbf16>, tensor<512x512x8xbf16>) outs(%e : tensor<3x11x512xf32>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %f = arith.extf %a : bf16 to f32
+    %g = arith.extf %b : bf16 to f32
+    %m = arith.mulf %f, %g : f32
+    %s = redfuse.reduce add %m over [3, 4] into [0, 1, 2] : f32
+    redfuse.yield %s : f32
+  } -> tensor<3x11x512xf32>
+  return %r : tensor<3x11x512xf32>
+}
+
 #xk = affine_map<(i, j, k, l, m) -> (i, k, l, m)>
 #wk = affine_map<(i, j, k, l, m) -> (j, k, l, m)>
 #xw = affine_map<(i, j, k, l, m) -> (i, j)>
