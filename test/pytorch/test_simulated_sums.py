@@ -29,6 +29,8 @@ CASES: dict[str, Case] = {
     # Results whose rows are no whole 16 bytes, of odd and of even length.
     "odd_columns": (lambda x, w, b: torch.relu(torch.nn.functional.linear(x, w, b)),
                     [rows(260, 128).half(), rows(1333, 128, seed=1).half(), rows(1333, seed=2).half()]),
+    "odd_columns_f32": (lambda x, w: torch.nn.functional.linear(x, w).float() * 0.3,
+                        [rows(200, 64).half(), rows(333, 64, seed=1).half()]),
     "even_columns": (torch.nn.functional.linear, [rows(300, 64).half(), rows(1002, 64, seed=1).half()]),
     # Planes of odd rows.
     "planes": (lambda x: torch.nn.functional.batch_norm(x, None, None, None, None, True), [rows(13, 5, 10, 10).half().float()]),

@@ -35,6 +35,8 @@ private:
   void storeByRows(const Fragment &value, mlir::Value memref,
                    mlir::AffineMap map);
   struct RowPiece;
+  void storeRowOfWords(const RowPiece &piece, mlir::Value row);
+  void stageWords(llvm::ArrayRef<mlir::Value> values, const RowPiece &piece);
   void storeRow(const RowPiece &piece, mlir::Value row);
   void stage(llvm::ArrayRef<mlir::Value> values, mlir::Value into);
   mlir::Value firstRowOfWarp();

@@ -131,11 +131,51 @@ void Epilogue::storeRow(const RowPiece &piece, Value row) {
   });
 }
 
+/// A lane has one element of 32 bits.
+void Epilogue::storeRowOfWords(const RowPiece &piece, Value row) {
+  Value swizzle = ptx.mul(arith::AndIOp::create(b, loc, row, ptx.i32(7)), 16),
+        rowStart = ptx.add(piece.start, ptx.mul(row, 128)),
+        at = arith::XOrIOp::create(b, loc, ptx.mul(piece.lane, 4), swizzle);
+  Value word = ptx.loadWord(ptx.add(rowStart, at));
+  Value element = arith::BitcastOp::create(
+      b, loc, cast<MemRefType>(piece.memref.getType()).getElementType(), word);
+  Value last = piece.left ? piece.left : ptx.i32(piece.columns);
+  if (piece.left)
+    last = arith::MinSIOp::create(b, loc, last, ptx.i32(piece.columns));
+  SmallVector<Value> indices = piece.indices;
+  indices.back() =
+      arith::AddIOp::create(b, loc, indices.back(), toIndex(piece.lane));
+  when(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, piece.lane,
+                             last),
+       [&] {
+         memref::StoreOp::create(b, loc, element, piece.memref, indices);
+       });
+}
+
+/// Puts columns of 32 bits into the warp's part, where a lane has two neighbours of each of
+/// two rows, eight after eight.
+void Epilogue::stageWords(ArrayRef<Value> values, const RowPiece &piece) {
+  Value row = arith::ShRUIOp::create(b, loc, piece.lane, ptx.i32(2)),
+        pair = arith::AndIOp::create(b, loc, piece.lane, ptx.i32(3)),
+        rowStart = ptx.add(piece.start, ptx.mul(row, 128)),
+        swizzled = arith::XOrIOp::create(b, loc, ptx.mul(pair, 8),
+                                         ptx.mul(row, 16));
+  for (size_t i = 0; i < values.size(); i += 4) {
+    Value at = ptx.add(rowStart,
+                       Value(arith::XOrIOp::create(b, loc, swizzled,
+                                                   ptx.i32(int64_t(i) * 8))));
+    ptx.storePair(at, 0, values[i], values[i + 1]);
+    ptx.storePair(at, 8 * 128, values[i + 2], values[i + 3]);
+  }
+}
+
 /// As many columns as a tile of the warp has go through shared memory at a time.
 void Epilogue::storeByRows(const Fragment &value, Value memref, AffineMap map) {
   const MatrixTile &staged = layout.staged->tile;
   Value start = storage.stagedAddress(staged.type);
-  Value into = tile::ViewOp::create(b, loc, staged.type, start);
+  bool areWords = staged.type.getElement().isF32();
+  Value into =
+      areWords ? Value() : tile::ViewOp::create(b, loc, staged.type, start);
   map = simplifyForExtents(map, space.staticExtents);
   SmallVector<Value> positions(place.offsets);
   for (Value &at : positions)
@@ -157,7 +197,12 @@ void Epilogue::storeByRows(const Fragment &value, Value memref, AffineMap map) {
       piece.left = toWord(arith::MinSIOp::create(b, loc, left, index(width)));
     }
     NVVM::SyncWarpOp::create(b, loc, ptx.i32(-1));
-    stage(ArrayRef(value.values).slice(from / 2, piece.columns / 2), into);
+    ArrayRef<Value> values =
+        ArrayRef(value.values).slice(from / 2, piece.columns / 2);
+    if (areWords)
+      stageWords(values, piece);
+    else
+      stage(values, into);
     NVVM::SyncWarpOp::create(b, loc, ptx.i32(-1));
     auto loop = scf::ForOp::create(b, loc, index(0), index(kWarpRows),
                                    index(kRowsOfStore));
@@ -172,7 +217,10 @@ void Epilogue::storeByRows(const Fragment &value, Value memref, AffineMap map) {
         for (AffineExpr e : map.getResults())
           piece.indices.push_back(
               affine::expandAffineExpr(b, loc, e, positions, {}));
-        storeRow(piece, toWord(row));
+        if (areWords)
+          storeRowOfWords(piece, toWord(row));
+        else
+          storeRow(piece, toWord(row));
       };
       if (place.isRagged(plan.m))
         when(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,

@@ -19,18 +19,25 @@ static bool isWorthBoxing(const KernelSpace &space, const MatrixPlan &plan) {
                             space.staticExtents[*plan.stream] >= kLongStaged);
 }
 
-/// 16-bit floats in rows of a known length.
+/// Floats of 16 or 32 bits in rows of a known length.
 static bool canBeStaged(MemRefType type) {
   Type element = type.getElementType();
   return type.getRank() >= 1 && type.getLayout().isIdentity() &&
-         (element.isBF16() || element.isF16()) &&
+         (element.isBF16() || element.isF16() || element.isF32()) &&
          !ShapedType::isDynamic(type.getShape().back());
 }
 
-/// Rows of whole 16 bytes.
+/// 16-bit floats in rows of whole 16 bytes.
 static bool canBeBoxed(MemRefType type) {
-  return type.getRank() >= 2 && type.getRank() <= 5 &&
-         type.getShape().back() % 8 == 0;
+  return !type.getElementType().isF32() && type.getRank() >= 2 &&
+         type.getRank() <= 5 && type.getShape().back() % 8 == 0;
+}
+
+/// Rows in which a fragment's neighbours are no whole accesses: of 16-bit floats those that
+/// are no whole 16 bytes, of 32 bits the odd ones, which threads would store one by one.
+static bool areRowsRagged(MemRefType type) {
+  int64_t whole = type.getElementType().isF32() ? 2 : 8;
+  return type.getShape().back() % whole != 0;
 }
 
 namespace {
@@ -107,8 +114,9 @@ static std::optional<StagedResult> byRows(AffineMap map, MemRefType type,
   if (!columns)
     return std::nullopt;
   StagedResult staged;
-  staged.tile.type = tile::SharedType::get(type.getContext(), kWarpRows, 64,
-                                           type.getElementType());
+  staged.tile.type = tile::SharedType::get(
+      type.getContext(), kWarpRows, 1024 / type.getElementTypeBitWidth(),
+      type.getElementType());
   staged.tile.free = plan.m;
   staged.tile.sum = *columns;
   return staged;
@@ -137,7 +145,7 @@ std::optional<StagedResult> redfuse::findStagedResult(KernelOp kernel,
       continue;
     AffineMap map = simplifyForExtents(all[first + i], space.staticExtents);
     std::optional<StagedResult> staged;
-    if (type.getShape().back() % 8 != 0 && plan.isStaged.value_or(true))
+    if (areRowsRagged(type) && plan.isStaged.value_or(true))
       staged = byRows(map, type, plan);
     else if (canBeBoxed(type) && isWorthBoxing(space, plan))
       staged = boxed(map, argument, type, space, plan);
