@@ -391,3 +391,39 @@ redfuse.kernel @open_0 attributes {num_inputs = 1 : i64,
   } -> tensor<64xf32>
   redfuse.yield %r : tensor<64xf32>
 }
+
+// -----
+
+#x = affine_map<(b, i, j) -> (b, i, j)>
+
+// A thread scans rows that are neighbours, of vectors along the contiguous dim; a tile may
+// end among them.
+// CHECK-LABEL: func.func @columns
+// CHECK: redfuse.launch @even_0 {{.*}} <lanes = 1, repeats = [[E:[0-9]+]], threads = {{[0-9]+}}, bit = {{[0-9]}}, run = [[E]]>,
+// CHECK: redfuse.launch @odd_0 {{.*}} <lanes = 1, repeats = [[N:[0-9]+]], threads = {{[0-9]+}}, bit = {{[0-9]}}, run = [[N]]>,
+func.func @columns(%x: memref<64x64x64xf32>, %out: memref<64x64x64xf32>,
+                   %y: memref<64x65x64xf32>, %odd: memref<64x65x64xf32>) {
+  redfuse.launch @even_0 ins(%x : memref<64x64x64xf32>) outs(%out : memref<64x64x64xf32>)
+  redfuse.launch @odd_0 ins(%y : memref<64x65x64xf32>) outs(%odd : memref<64x65x64xf32>)
+  return
+}
+redfuse.kernel @even_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 2], tiles = [1, 0, 64]>} {
+^bb0(%x: tensor<64x64x64xf32>, %init: tensor<64x64x64xf32>):
+  %r = redfuse.cascade {indexing_maps = [#x, #x]} ins(%x : tensor<64x64x64xf32>) outs(%init : tensor<64x64x64xf32>) {
+  ^bb0(%a: f32):
+    %p = redfuse.scan add %a along 1 : f32
+    redfuse.yield %p : f32
+  } -> tensor<64x64x64xf32>
+  redfuse.yield %r : tensor<64x64x64xf32>
+}
+redfuse.kernel @odd_0 attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 2], tiles = [1, 0, 64]>} {
+^bb0(%x: tensor<64x65x64xf32>, %init: tensor<64x65x64xf32>):
+  %r = redfuse.cascade {indexing_maps = [#x, #x]} ins(%x : tensor<64x65x64xf32>) outs(%init : tensor<64x65x64xf32>) {
+  ^bb0(%a: f32):
+    %p = redfuse.scan add %a along 1 : f32
+    redfuse.yield %p : f32
+  } -> tensor<64x65x64xf32>
+  redfuse.yield %r : tensor<64x65x64xf32>
+}

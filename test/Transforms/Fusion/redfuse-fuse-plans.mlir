@@ -150,3 +150,92 @@ func.func @projection_behind(%q: tensor<8x4096x32xbf16>, %k: tensor<8x4096x32xbf
   } -> tensor<4096x128xbf16>
   return %7 : tensor<4096x128xbf16>
 }
+
+// -----
+
+#q = affine_map<(h, i, j, k) -> (h, i, k)>
+#k = affine_map<(h, i, j, k) -> (h, j, k)>
+#s = affine_map<(h, i, j, k) -> (h, i, j)>
+#x = affine_map<(h, i, j) -> (h, i, j)>
+#r = affine_map<(h, i, j) -> (h, i)>
+
+// What is reduced for a mask of scores is a kernel of its own; the mask itself is computed
+// where it is needed.
+// CHECK-LABEL: func.func @documents
+// CHECK:       redfuse.cascade
+// CHECK-COUNT-1: redfuse.reduce
+// CHECK:       } -> tensor<2048xi64>
+// CHECK:       redfuse.cascade
+// CHECK:       arith.cmpi eq
+// CHECK-COUNT-4: redfuse.reduce
+// CHECK:       } -> tensor<8x2048x64xbf16>
+// CHECK-NOT:   redfuse.cascade
+// UNASKED-LABEL: func.func @documents
+func.func @documents(%q: tensor<8x2048x64xbf16>, %k: tensor<8x2048x64xbf16>, %v: tensor<8x2048x64xbf16>, %ends: tensor<11xi64>) -> tensor<8x2048x64xbf16> {
+  %lowest = arith.constant 0xFF800000 : f32
+  %c = tensor.empty() : tensor<2048xi64>
+  %p = tensor.empty() : tensor<2048x2048xi1>
+  %d = tensor.empty() : tensor<8x2048x64xbf16>
+  %e = tensor.empty() : tensor<8x2048x2048xf32>
+  %f = tensor.empty() : tensor<8x2048xf32>
+  %h = tensor.empty() : tensor<8x2048x2048xbf16>
+  %count = redfuse.cascade {indexing_maps = [affine_map<(i, n) -> (n)>, affine_map<(i, n) -> (i)>]} ins(%ends : tensor<11xi64>) outs(%c : tensor<2048xi64>) {
+  ^bb0(%a: i64):
+    %i = redfuse.index 0
+    %n = arith.index_cast %i : index to i64
+    %isBefore = arith.cmpi sle, %a, %n : i64
+    %one = arith.extui %isBefore : i1 to i64
+    %sum = redfuse.reduce add %one over [1] into [0] : i64
+    redfuse.yield %sum : i64
+  } -> tensor<2048xi64>
+  %mask = redfuse.cascade {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>]} ins(%count, %count : tensor<2048xi64>, tensor<2048xi64>) outs(%p : tensor<2048x2048xi1>) {
+  ^bb0(%a: i64, %b: i64):
+    %same = arith.cmpi eq, %a, %b : i64
+    redfuse.yield %same : i1
+  } -> tensor<2048x2048xi1>
+  %1 = redfuse.cascade {indexing_maps = [#q, #k, #s]} ins(%q, %k : tensor<8x2048x64xbf16>, tensor<8x2048x64xbf16>) outs(%e : tensor<8x2048x2048xf32>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %a1 = arith.extf %a : bf16 to f32
+    %b1 = arith.extf %b : bf16 to f32
+    %m = arith.mulf %a1, %b1 : f32
+    %sum = redfuse.reduce add %m over [3] into [0, 1, 2] : f32
+    redfuse.yield %sum : f32
+  } -> tensor<8x2048x2048xf32>
+  %m1 = redfuse.cascade {indexing_maps = [#x, affine_map<(h, i, j) -> (i, j)>, #x]} ins(%1, %mask : tensor<8x2048x2048xf32>, tensor<2048x2048xi1>) outs(%e : tensor<8x2048x2048xf32>) {
+  ^bb0(%a: f32, %b: i1):
+    %o = arith.select %b, %a, %lowest : f32
+    redfuse.yield %o : f32
+  } -> tensor<8x2048x2048xf32>
+  %2 = redfuse.cascade {indexing_maps = [#x, #r]} ins(%m1 : tensor<8x2048x2048xf32>) outs(%f : tensor<8x2048xf32>) {
+  ^bb0(%a: f32):
+    %max = redfuse.reduce maximumf %a over [2] into [0, 1] : f32
+    redfuse.yield %max : f32
+  } -> tensor<8x2048xf32>
+  %3 = redfuse.cascade {indexing_maps = [#x, #r, #x]} ins(%m1, %2 : tensor<8x2048x2048xf32>, tensor<8x2048xf32>) outs(%e : tensor<8x2048x2048xf32>) {
+  ^bb0(%a: f32, %max: f32):
+    %away = arith.subf %a, %max : f32
+    %exp = math.exp %away : f32
+    redfuse.yield %exp : f32
+  } -> tensor<8x2048x2048xf32>
+  %4 = redfuse.cascade {indexing_maps = [#x, #r]} ins(%3 : tensor<8x2048x2048xf32>) outs(%f : tensor<8x2048xf32>) {
+  ^bb0(%a: f32):
+    %sum = redfuse.reduce add %a over [2] into [0, 1] : f32
+    redfuse.yield %sum : f32
+  } -> tensor<8x2048xf32>
+  %5 = redfuse.cascade {indexing_maps = [#x, #r, #x]} ins(%3, %4 : tensor<8x2048x2048xf32>, tensor<8x2048xf32>) outs(%h : tensor<8x2048x2048xbf16>) {
+  ^bb0(%a: f32, %sum: f32):
+    %w = arith.divf %a, %sum : f32
+    %o = arith.truncf %w : f32 to bf16
+    redfuse.yield %o : bf16
+  } -> tensor<8x2048x2048xbf16>
+  %6 = redfuse.cascade {indexing_maps = [affine_map<(h, i, e, j) -> (h, i, j)>, affine_map<(h, i, e, j) -> (h, j, e)>, affine_map<(h, i, e, j) -> (h, i, e)>]} ins(%5, %v : tensor<8x2048x2048xbf16>, tensor<8x2048x64xbf16>) outs(%d : tensor<8x2048x64xbf16>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %a1 = arith.extf %a : bf16 to f32
+    %b1 = arith.extf %b : bf16 to f32
+    %m = arith.mulf %a1, %b1 : f32
+    %sum = redfuse.reduce add %m over [3] into [0, 1, 2] : f32
+    %o = arith.truncf %sum : f32 to bf16
+    redfuse.yield %o : bf16
+  } -> tensor<8x2048x64xbf16>
+  return %6 : tensor<8x2048x64xbf16>
+}

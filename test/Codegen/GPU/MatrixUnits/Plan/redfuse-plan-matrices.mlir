@@ -530,3 +530,49 @@ redfuse.kernel @digits_0 attributes {num_inputs = 2 : i64, schedule = #redfuse.s
   } -> tensor<4096x4096xf32>
   redfuse.yield %r : tensor<4096x4096xf32>
 }
+
+// -----
+
+#a = affine_map<(b, i, j, k) -> (b, i, k)>
+#b = affine_map<(b, i, j, k) -> (b, j, k)>
+#o = affine_map<(b, i, j, k) -> (b, i, j)>
+
+// Many short sums: of two blocks on a multiprocessor one computes while the other waits. Odd
+// rows of 32 bits leave by way of shared memory.
+// CHECK-LABEL: func.func @short_sums
+// CHECK: redfuse.launch @short_0 {{.*}} consumers = 1, {{.*}} blocks = 2, stages = {{[0-9]+}}, staged = false,
+// CHECK: redfuse.launch @odd_0 {{.*}} consumers = 2, {{.*}} blocks = 1, stages = {{[0-9]+}}, staged = true,
+// MMA-LABEL: func.func @short_sums
+func.func @short_sums(%a: memref<4096x64x64xbf16>, %b: memref<4096x64x64xbf16>, %out: memref<4096x64x64xbf16>,
+                      %c: memref<8x512x64xbf16>, %d: memref<8x333x64xbf16>, %odd: memref<8x512x333xf32>) {
+  redfuse.launch @short_0 ins(%a, %b : memref<4096x64x64xbf16>, memref<4096x64x64xbf16>) outs(%out : memref<4096x64x64xbf16>)
+  redfuse.launch @odd_0 ins(%c, %d : memref<8x512x64xbf16>, memref<8x333x64xbf16>) outs(%odd : memref<8x512x333xf32>)
+  return
+}
+redfuse.kernel @short_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1, 2], tiles = [1, 64, 64, 0]>} {
+^bb0(%a: tensor<4096x64x64xbf16>, %b: tensor<4096x64x64xbf16>, %init: tensor<4096x64x64xbf16>):
+  %r = redfuse.cascade {indexing_maps = [#a, #b, #o]} ins(%a, %b : tensor<4096x64x64xbf16>, tensor<4096x64x64xbf16>) outs(%init : tensor<4096x64x64xbf16>) {
+  ^bb0(%x: bf16, %y: bf16):
+    %x1 = arith.extf %x : bf16 to f32
+    %y1 = arith.extf %y : bf16 to f32
+    %m = arith.mulf %x1, %y1 : f32
+    %s = redfuse.reduce add %m over [3] into [0, 1, 2] : f32
+    %t = arith.truncf %s : f32 to bf16
+    redfuse.yield %t : bf16
+  } -> tensor<4096x64x64xbf16>
+  redfuse.yield %r : tensor<4096x64x64xbf16>
+}
+redfuse.kernel @odd_0 attributes {num_inputs = 2 : i64,
+    schedule = #redfuse.schedule<resident, grid = [0, 1, 2], tiles = [1, 64, 64, 0]>} {
+^bb0(%a: tensor<8x512x64xbf16>, %b: tensor<8x333x64xbf16>, %init: tensor<8x512x333xf32>):
+  %r = redfuse.cascade {indexing_maps = [#a, #b, #o]} ins(%a, %b : tensor<8x512x64xbf16>, tensor<8x333x64xbf16>) outs(%init : tensor<8x512x333xf32>) {
+  ^bb0(%x: bf16, %y: bf16):
+    %x1 = arith.extf %x : bf16 to f32
+    %y1 = arith.extf %y : bf16 to f32
+    %m = arith.mulf %x1, %y1 : f32
+    %s = redfuse.reduce add %m over [3] into [0, 1, 2] : f32
+    redfuse.yield %s : f32
+  } -> tensor<8x512x333xf32>
+  redfuse.yield %r : tensor<8x512x333xf32>
+}
