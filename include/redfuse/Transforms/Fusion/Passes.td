@@ -42,7 +42,8 @@ def Fuse : Pass<"redfuse-fuse"> {
     group is the whole program in index notation; two stages share an iteration
     dim where they read the same tensor at the same place. For a GPU of NVIDIA, the
     passes that plan kernels are asked about each group (`plans`): one for which they
-    have no fast plan is taken apart, and grows again by what that taught. Without
+    have no fast plan is taken apart, and grows again by what that taught: which factors of
+    products, products, or reductions before these are to be kernels of their own. Without
     `prices` cascades of which one needs the other, and that reduce over the same, are fused
     where that is legal: a state is of one pass over the data. What reduces over something
     else is not fused behind reductions of the axis `along`. Every edge that stays leaves an entry in `redfuse.refused`.

@@ -65,9 +65,13 @@ def PrepackOperands : Pass<"redfuse-prepack-operands"> {
     they lack (`redfuse.parts` marks their sum, which is the factor). What lies so already is
     not copied; zeros around a window are made where it is read. Where the dim is no
     multiple of a vector (37 channels), or rows of 16-bit matrices beside a computed one do not begin at
-    multiples of 16 bytes, or of a line of memory, zeros are put behind the dim in both copies. Products that share an
+    multiples of 16 bytes, or of a line of memory, zeros are put behind the dim in both copies. Of a slice of such rows
+    the part alone is copied. Products that share an
     operand share its copy. This is done where the copies take less time, by the bytes that
     they move, than the products gain.
+
+    Rows that are computed beside packed weights, of which there are eight times as many, are
+    copied as well, however few: units unpack weights for rows that are in memory.
 
     For targets with matrix units and copies by threads (sm_80 and later); without a chip
     nothing changes.

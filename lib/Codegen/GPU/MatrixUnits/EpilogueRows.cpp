@@ -145,11 +145,10 @@ void Epilogue::storeRowOfWords(const RowPiece &piece, Value row) {
   SmallVector<Value> indices = piece.indices;
   indices.back() =
       arith::AddIOp::create(b, loc, indices.back(), toIndex(piece.lane));
-  when(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, piece.lane,
-                             last),
-       [&] {
-         memref::StoreOp::create(b, loc, element, piece.memref, indices);
-       });
+  when(
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, piece.lane,
+                            last),
+      [&] { memref::StoreOp::create(b, loc, element, piece.memref, indices); });
 }
 
 /// Puts columns of 32 bits into the warp's part, where a lane has two neighbours of each of
@@ -158,12 +157,12 @@ void Epilogue::stageWords(ArrayRef<Value> values, const RowPiece &piece) {
   Value row = arith::ShRUIOp::create(b, loc, piece.lane, ptx.i32(2)),
         pair = arith::AndIOp::create(b, loc, piece.lane, ptx.i32(3)),
         rowStart = ptx.add(piece.start, ptx.mul(row, 128)),
-        swizzled = arith::XOrIOp::create(b, loc, ptx.mul(pair, 8),
-                                         ptx.mul(row, 16));
+        swizzled =
+            arith::XOrIOp::create(b, loc, ptx.mul(pair, 8), ptx.mul(row, 16));
   for (size_t i = 0; i < values.size(); i += 4) {
-    Value at = ptx.add(rowStart,
-                       Value(arith::XOrIOp::create(b, loc, swizzled,
-                                                   ptx.i32(int64_t(i) * 8))));
+    Value at =
+        ptx.add(rowStart, Value(arith::XOrIOp::create(
+                              b, loc, swizzled, ptx.i32(int64_t(i) * 8))));
     ptx.storePair(at, 0, values[i], values[i + 1]);
     ptx.storePair(at, 8 * 128, values[i + 2], values[i + 3]);
   }

@@ -114,9 +114,9 @@ static std::optional<StagedResult> byRows(AffineMap map, MemRefType type,
   if (!columns)
     return std::nullopt;
   StagedResult staged;
-  staged.tile.type = tile::SharedType::get(
-      type.getContext(), kWarpRows, 1024 / type.getElementTypeBitWidth(),
-      type.getElementType());
+  staged.tile.type = tile::SharedType::get(type.getContext(), kWarpRows,
+                                           1024 / type.getElementTypeBitWidth(),
+                                           type.getElementType());
   staged.tile.free = plan.m;
   staged.tile.sum = *columns;
   return staged;
