@@ -14,6 +14,7 @@ from typing import Any
 from ..affine import dims_of
 from ..attributes import Schedule, fields, plain
 from ..errors import _position, position_text
+from .moved import moved
 from .selections import add_ways, selections
 
 _VIEWS = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.cast", "tensor.extract_slice")
@@ -55,7 +56,7 @@ class Recorder:
         for number, kernel in enumerate(self.kernels):
             kernel.setdefault("name", f"kernel_{number}")
         keys = ("name", "source", "inputs", "cascades", "schedule")
-        optional = ("matrices", "contraction", "packing", "registers", "taken_apart", "code_of")
+        optional = ("moves", "matrices", "contraction", "packing", "registers", "taken_apart", "code_of")
         kernels = [
             {key: kernel[key] for key in (*keys, *(k for k in optional if k in kernel))}
             for kernel in self.kernels
@@ -91,6 +92,12 @@ class Recorder:
             if kernel is None:
                 continue
             dims = [dim["name"] for dim in kernel["cascades"][0]["dims"]]
+            # Of splits that other launches merge: what all of them move.
+            before = kernel.get("moves", {"reads": 0, "writes": 0})
+            kernel["moves"] = {
+                key: None if count is None or before[key] is None else before[key] + count
+                for key, count in zip(("reads", "writes"), moved(launch), strict=True)
+            }
             if "redfuse.matrices" in launch.attributes:
                 kernel["matrices"] = _plan(launch.attributes["redfuse.matrices"], dims)
             elif "redfuse.no_matrices" in launch.attributes:

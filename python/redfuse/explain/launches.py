@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..runtime.specs import ELEMENT_TYPES
 from .explanation import walk, where
-
-_WHOLE = ("memref.cast", "memref.collapse_shape", "memref.expand_shape")
+from .moved import moved
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,8 +53,6 @@ def of_names(known: Sequence[Launch], names: Sequence[str]) -> list[Launch]:
 
 
 def _of_cascade(op: Any, sources: Mapping[str, str]) -> Launch:
-    import mlir.ir as ir
-
     name = op.attributes["kernel"].value
     # Equal kernels are one, but each has its own place in the source.
     named = "redfuse.instead_of" if "redfuse.instead_of" in op.attributes else "kernel"
@@ -65,32 +60,4 @@ def _of_cascade(op: Any, sources: Mapping[str, str]) -> Launch:
     ends = ("_splits", "_states", "_merge", "_map")
     while own not in sources and own.endswith(ends):
         own = own.rpartition("_")[0]
-    count = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
-    operands = list(op.operands)
-    return Launch(
-        name, sources.get(own, ""), _bytes(operands[:count]), _bytes(operands[count:])
-    )  # fmt: skip
-
-
-def _bytes(values: Iterable[Any]) -> int | None:
-    """Of all that is in memory of some operands."""
-    import mlir.ir as ir
-
-    total = 0
-    for value in {_root(value) for value in values}:
-        kind = value.type
-        if not isinstance(kind, ir.MemRefType):
-            continue
-        if not kind.has_static_shape:
-            return None
-        total += math.prod(kind.shape) * ELEMENT_TYPES[str(kind.element_type)][1]
-    return total
-
-
-def _root(value: Any) -> Any:
-    """What a value is all of, in another shape."""
-    import mlir.ir as ir
-
-    while isinstance(value, ir.OpResult) and value.owner.name in _WHOLE:
-        value = value.owner.operands[0]
-    return value
+    return Launch(name, sources.get(own, ""), *moved(op))

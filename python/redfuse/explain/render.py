@@ -38,11 +38,13 @@ def render(explanation: Mapping[str, Any]) -> str:
     refused = explanation.get("refused", [])
     arguments = [argument_text(argument) for argument in explanation.get("arguments", [])]
     lines += [*arguments, ""] if arguments else []
+    if len(kernels) > 1 and (text := moves_text(kernels)):
+        lines += [f"{len(kernels)} kernels: {text}", ""]
     for kernel in kernels:
         lines += [*kernel_lines(kernel), ""]
     for selection in explanation.get("selections", []):
         lines += [*selection_lines(selection), ""]
-    if len(lines) == len(arguments) + bool(arguments):
+    if not kernels and not explanation.get("selections"):
         lines += ["No kernel: the program runs operation by operation.", ""]
     if refused:
         lines.append(f"Not fused ({len(refused)}):")
@@ -53,6 +55,15 @@ def render(explanation: Mapping[str, Any]) -> str:
     else:
         lines.append("There is nothing in it to fuse.")
     return "\n".join(lines)
+
+
+def moves_text(kernels: Sequence[Mapping[str, Any]]) -> str:
+    """What kernels must move at least, together; "" where that is not known of all."""
+    moves = [kernel.get("moves") or {} for kernel in kernels]
+    reads, writes = ([each.get(key) for each in moves] for key in ("reads", "writes"))
+    if None in reads or None in writes:
+        return ""
+    return f"{bytes_text(sum(reads))} read and {bytes_text(sum(writes))} written at least"
 
 
 def argument_text(argument: Mapping[str, Any]) -> str:
@@ -103,6 +114,8 @@ def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
     reads = [f"{i.get('arg', '?')} {times(i.get('reads'))}" for i in kernel.get("inputs", [])]
     if reads:
         lines.append(f"  reads     {', '.join(reads)}")
+    if text := moves_text([kernel]):
+        lines.append(f"  moves     {text}")
     schedule = kernel.get("schedule")
     if schedule:
         lines.append(f"  schedule  {schedule_text(schedule)}")

@@ -112,3 +112,31 @@ def test_merges_are_those_of_the_target() -> None:
     )
     (kernel,) = asked.explain(json=True)["kernels"]
     assert kernel["cascades"][0]["merge"]["streamed"]
+
+
+def test_bytes_that_kernels_move() -> None:
+    """Each argument and result whole and once, of splits and their merge together; nothing where
+    an extent is known at run time only."""
+    exe = redfuse.compile(
+        """
+        func.func @main(%x: tensor<64x96xf32>, %y: tensor<?x96xf32>, %n: index) -> (tensor<64xf32>, tensor<?xf32>) {
+          %zero = arith.constant 0.0 : f32
+          %e = tensor.empty() : tensor<64xf32>
+          %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+          %r = linalg.reduce ins(%x : tensor<64x96xf32>) outs(%f : tensor<64xf32>) dimensions = [1]
+            (%a: f32, %b: f32) { %s = arith.addf %a, %b : f32 linalg.yield %s : f32 }
+          %e2 = tensor.empty(%n) : tensor<?xf32>
+          %f2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<?xf32>) -> tensor<?xf32>
+          %r2 = linalg.reduce ins(%y : tensor<?x96xf32>) outs(%f2 : tensor<?xf32>) dimensions = [1]
+            (%a: f32, %b: f32) { %s = arith.addf %a, %b : f32 linalg.yield %s : f32 }
+          return %r, %r2 : tensor<64xf32>, tensor<?xf32>
+        }
+        """,
+        options={"cache": False},
+    )
+    known, unknown = exe.explain(json=True)["kernels"]
+    assert known["moves"] == {"reads": 4 * 64 * 96, "writes": 4 * 64}
+    assert unknown["moves"] == {"reads": None, "writes": None}
+    text = exe.explain()
+    assert "  moves     24.6 kB read and 256 bytes written at least" in text
+    assert text.startswith("kernel ")  # no sum where one is not known
