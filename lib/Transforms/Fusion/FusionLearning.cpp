@@ -159,7 +159,8 @@ bool FusionPlanner::keepReducedBeforeApart(const FusionGroup &group,
                                            ArrayRef<CascadeOp> products,
                                            KernelPlan plan) {
   const Growth *step = findJoinOfFast(group);
-  if (!step)
+  if (!step || hasOneOf(step->first->ops, products) ==
+                   hasOneOf(step->second->ops, products))
     return false;
   bool firstIsBefore = !hasOneOf(step->first->ops, products);
   ArrayRef<CascadeOp> part = (firstIsBefore ? step->first : step->second)->ops;
