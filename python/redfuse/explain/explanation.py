@@ -56,7 +56,15 @@ class Recorder:
         for number, kernel in enumerate(self.kernels):
             kernel.setdefault("name", f"kernel_{number}")
         keys = ("name", "source", "inputs", "cascades", "schedule")
-        optional = ("moves", "matrices", "contraction", "packing", "registers", "taken_apart", "code_of")
+        optional = (
+            "moves",
+            "matrices",
+            "contraction",
+            "packing",
+            "registers",
+            "taken_apart",
+            "code_of",
+        )
         kernels = [
             {key: kernel[key] for key in (*keys, *(k for k in optional if k in kernel))}
             for kernel in self.kernels
