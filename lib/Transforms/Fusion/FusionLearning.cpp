@@ -208,9 +208,9 @@ void FusionPlanner::keepFactorsApart(
 /// What a group that would run slowly teaches; false if nothing that is not known. First,
 /// that what is computed element by element for a product of matrices, of what the group
 /// does not reduce, is read from memory, then what it computes of reductions, then what it
-/// reduces before; then, that threads do its products; at last, that the two parts stay apart that made it slow when
-/// they were joined. Where the group is slow without the first as well, two parts with
-/// products may be to blame.
+/// reduces before; then, that threads do its products; at last, that the two parts stay
+/// apart that made it slow when they were joined. Where the group is slow without the first
+/// as well, two parts with products may be to blame.
 bool FusionPlanner::learn(const FusionGroup &group, KernelPlan plan) {
   // Products that are slow alone as well have nothing to win.
   SmallVector<CascadeOp> products =
