@@ -133,9 +133,14 @@ void Epilogue::storeRow(const RowPiece &piece, Value row) {
 
 /// A lane has one element of 32 bits.
 void Epilogue::storeRowOfWords(const RowPiece &piece, Value row) {
+  // Lanes behind the columns read what the last one has.
+  Value reader = piece.lane;
+  if (piece.columns < 32)
+    reader =
+        arith::MinUIOp::create(b, loc, reader, ptx.i32(piece.columns - 1));
   Value swizzle = ptx.mul(arith::AndIOp::create(b, loc, row, ptx.i32(7)), 16),
         rowStart = ptx.add(piece.start, ptx.mul(row, 128)),
-        at = arith::XOrIOp::create(b, loc, ptx.mul(piece.lane, 4), swizzle);
+        at = arith::XOrIOp::create(b, loc, ptx.mul(reader, 4), swizzle);
   Value word = ptx.loadWord(ptx.add(rowStart, at));
   Value element = arith::BitcastOp::create(
       b, loc, cast<MemRefType>(piece.memref.getType()).getElementType(), word);

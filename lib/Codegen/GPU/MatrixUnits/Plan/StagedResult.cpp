@@ -34,10 +34,12 @@ static bool canBeBoxed(MemRefType type) {
 }
 
 /// Rows in which a fragment's neighbours are no whole accesses: of 16-bit floats those that
-/// are no whole 16 bytes, of 32 bits the odd ones, which threads would store one by one.
+/// are no whole 16 bytes, of 32 bits the odd ones, which threads would store one by one, if
+/// a warp has work with them.
 static bool areRowsRagged(MemRefType type) {
-  int64_t whole = type.getElementType().isF32() ? 2 : 8;
-  return type.getShape().back() % whole != 0;
+  int64_t columns = type.getShape().back();
+  return type.getElementType().isF32() ? columns % 2 != 0 && columns >= 32
+                                       : columns % 8 != 0;
 }
 
 namespace {
