@@ -136,8 +136,7 @@ void Epilogue::storeRowOfWords(const RowPiece &piece, Value row) {
   // Lanes behind the columns read what the last one has.
   Value reader = piece.lane;
   if (piece.columns < 32)
-    reader =
-        arith::MinUIOp::create(b, loc, reader, ptx.i32(piece.columns - 1));
+    reader = arith::MinUIOp::create(b, loc, reader, ptx.i32(piece.columns - 1));
   Value swizzle = ptx.mul(arith::AndIOp::create(b, loc, row, ptx.i32(7)), 16),
         rowStart = ptx.add(piece.start, ptx.mul(row, 128)),
         at = arith::XOrIOp::create(b, loc, ptx.mul(reader, 4), swizzle);
