@@ -13,7 +13,7 @@ _WHOLE = ("memref.cast", "memref.collapse_shape", "memref.expand_shape")
 
 def moved(launch: Any) -> tuple[int | None, int | None]:
     """Of a ``redfuse.launch``: bytes of its arguments and of its results, each whole and once; None
-    where the types leave an extent open."""
+    where the types leave an extent open, and for elements that no argument of a program has."""
     import mlir.ir as ir
 
     count = ir.DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"])[0]
@@ -30,9 +30,10 @@ def _bytes(values: Iterable[Any]) -> int | None:
         kind = value.type
         if not isinstance(kind, ir.MemRefType):
             continue
-        if not kind.has_static_shape:
+        element = ELEMENT_TYPES.get(str(kind.element_type))
+        if not kind.has_static_shape or element is None:
             return None
-        total += math.prod(kind.shape) * ELEMENT_TYPES[str(kind.element_type)][1]
+        total += math.prod(kind.shape) * element[1]
     return total
 
 
