@@ -180,6 +180,9 @@ static LogicalResult addSchedule(OpPassManager &pm,
   if (!options.strict && options.tiles.empty() && options.splits == 0)
     pm.addPass(createSplitSums());
   pm.addPass(createPrepackOperands());
+  // Tiles that are asked for are of dims as they were written.
+  if (options.tiles.empty())
+    pm.addPass(createPropagateLayouts());
   ScheduleOptions schedule;
   schedule.kind = options.schedule;
   schedule.tiles.assign(options.tiles.begin(), options.tiles.end());

@@ -16,6 +16,7 @@ from .runtime.specs import Signature
 from .runtime.strides import Copies
 
 if TYPE_CHECKING:
+    from .explain.launches import Launch
     from .frontends.interface import Interface
     from .profiling import Profile
     from .state import State, StateProgram
@@ -84,6 +85,7 @@ class Executable:
         self.interface: Interface | None = None
         # Of a program of PyTorch: what it is given is copied where it is not contiguous.
         self._copies: Copies | None = None
+        self._launches: list[Launch] | None = None
         self._state_program: StateProgram | None = None
         self._state_lock = threading.Lock()
         family = target.partition(":")[0]
@@ -124,13 +126,28 @@ class Executable:
             self._explanation = lowered.explanation
         return self._explanation
 
+    @property
+    def launches(self) -> list[Launch]:
+        """The kernels that a call launches on a GPU, and what each must move. By compiling again up
+        to where they are planned, once, as what is kept of a program does not have it."""
+        if self._launches is None:
+            from .explain.launches import launches
+            from .lowering import lower
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                lowered = lower(self.source, self.options, stop_after="plan", target=self.target)
+            name = lowered.signature.name
+            self._launches = launches(lowered.module, name, lowered.explanation)
+        return self._launches
+
     def adopt(self, source: Source, options: Options) -> None:
         """Takes the source and options of the caller that the cache gave this program to.
 
         An explanation of another spelling names other positions: it is made again when asked for.
         """
         if source != self.source:
-            self._explanation = None
+            self._explanation = self._launches = None
         self.source, self.options = source, options
         self.ir = Stages(source, options, self.target)
         self._invoke = self._function.bind(options.threads)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import ArgumentError, UnsupportedError, at_least
-from .explain.launches import Launch, launches, of_names
+from .explain.launches import Launch, of_names
 from .explain.render import bytes_text, columns
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def profile(
                 f"profile: {executable.signature.name} launches other kernels from call to call, "
                 "which have no times in common"
             )
-    known = of_names(_launches(executable), names)
+    known = of_names(executable.launches, names)
     times = [[_microseconds(sample[i]) for sample in samples] for i in range(len(names))]
     kernels = tuple(_kernel_times(known, times))
     cold = bool(sets)
@@ -150,21 +150,6 @@ def _kernel_times(known: Sequence[Launch], times: Sequence[list[float]]) -> Iter
         yield KernelTime(
             launch.kernel, launch.source, median, min(each), launch.reads, launch.writes, share
         )
-
-
-def _launches(executable: Executable) -> list[Launch]:
-    """What is known of its kernels: by compiling again up to where they are planned, as what is
-    kept of a program does not have it."""
-    import warnings
-
-    from .lowering import lower
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        lowered = lower(
-            executable.source, executable.options, stop_after="plan", target=executable.target
-        )
-    return launches(lowered.module, lowered.signature.name, lowered.explanation)
 
 
 def _sets(given: Sequence[Any], stream: Any) -> list[list[Any]]:

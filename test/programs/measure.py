@@ -24,6 +24,7 @@ from reference import Reference, Sums, allowed, distance, tensors_of, unit
 # Bytes written before each call, which are more than caches have.
 FLUSHED = {"cuda": 256 << 20, "cpu": 64 << 20}
 MOST_ROUNDS, FEWEST_ROUNDS = 30, 3
+PROFILED = 5  # calls
 LONG_S = 10.0  # one call: what takes longer is timed by it alone
 CPU_LIMIT_S = 1.0  # of eager: the leading dim of larger programs is halved
 LARGE = 1 << 30  # bytes of inputs and parameters: of such programs one is on a GPU at a time
@@ -193,6 +194,9 @@ def measured(job: dict, tell: Callable[[str], None]) -> dict:
         row["compile_s"] = time.perf_counter() - start
         row["kernels"] = len(exe.explanation["kernels"])
         calls["redfuse"] = lambda: exe(*program.inputs)
+        if job.get("profile"):
+            tell("redfuse.compile for the profile")
+            _ = exe.launches
     lock = Path(job["lock"])
     is_large = program.device == "cuda" and program.bytes() > LARGE
     with contextlib.ExitStack() as large:
@@ -218,6 +222,10 @@ def measured(job: dict, tell: Callable[[str], None]) -> dict:
             tell("timing")
             times = medians(calls, Clock(program.device), job["budget"])
             row.update({f"{name}_ms": ms for name, ms in times.items()})
+            if "redfuse" in calls and job.get("profile"):
+                tell("profiling")
+                found = exe.profile(*program.inputs, repeats=PROFILED)
+                row["profile"] = [kernel.as_dict() for kernel in found.kernels]
     return row
 
 

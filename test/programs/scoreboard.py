@@ -50,6 +50,7 @@ def jobs_of(given: argparse.Namespace, done: set[tuple[str, str]]) -> Iterator[d
                 if (name, dtype) not in done:
                     yield {"file": str(file), "program": program, "name": name, "dtype": dtype,
                            "device": given.device, "peers": given.peers, "budget": given.budget,
+                           "profile": given.profile,
                            "lock": str(given.out / "timing.lock")}  # fmt: skip
 
 
@@ -95,6 +96,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--peers", default=",".join(PEERS), help="eager, or eager,compile")
     parser.add_argument("--limit", type=float, default=300, help="seconds of one program")
     parser.add_argument("--budget", type=float, default=1.5, help="seconds of timed calls of each")
+    parser.add_argument("--profile", action="store_true",
+                        help="on a GPU, the time of each of redfuse's kernels, too")  # fmt: skip
     parser.add_argument("--memory", type=float, default=1e6,
                         help="GiB of addresses of a process (drivers of GPUs take many)")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=1, help="processes; one at a time is timed")

@@ -96,6 +96,7 @@ private:
   /// Group `a` becomes `fused`, and `b` is gone.
   void adopt(unsigned a, unsigned b, FusionGroup fused);
   bool growAlongEdge(Operation *producer, CascadeOp consumer);
+  void growIntoReaders();
   void growAlongEdges();
   /// Whether this was tried with the same two groups before.
   bool isTriedAgain(Operation *producer, Operation *consumer);

@@ -106,6 +106,47 @@ def PrepackOperands : Pass<"redfuse-prepack-operands"> {
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }
 
+def PropagateLayouts : Pass<"redfuse-propagate-layouts"> {
+  let summary = "Store tensors between kernels in the order in which they are read";
+  let description = [{
+    What only puts the dims of a tensor in another order, for a product that reads its sum
+    side by side, is left out where another kernel makes the tensor: that stores it in that
+    order. So a convolution behind a convolution reads channels that lie together, without a copy.
+
+    The orders of a block's tensors are chosen from its last cascade to its first. A map that
+    copies to an order says it; kernels whose results are element by element those of what they read
+    (what follows a product, windows of a pooling) want it in the order in which they store;
+    sums along a tensor, and products, take it as it is. Other readers, and the caller, have
+    a copy of it as it was: as many copies as before. A kernel of one product, or of a
+    window, keeps its order where it would read large tensors across it.
+
+    Tensors are those of known extents that maps, windows or single products make, also where dims
+    become several in between (`tensor.expand_shape`). For NVIDIA GPUs.
+
+    ```mlir
+    #id = affine_map<(n, h, w, c) -> (n, h, w, c)>
+    #t = affine_map<(n, h, w, c) -> (n, c, h, w)>
+    %x = redfuse.cascade ... outs(%e : tensor<8x64x56x56xf16>) {
+    // ... its last map is (n, c, h, w)
+    %y = redfuse.cascade {indexing_maps = [#t, #id]} ins(%x : tensor<8x64x56x56xf16>)
+        outs(%f : tensor<8x56x56x64xf16>) {
+    ^bb0(%a: f16):
+      redfuse.yield %a : f16
+    } -> tensor<8x56x56x64xf16>
+    %z = redfuse.cascade ... ins(%y, %w : ...)
+    ```
+
+    becomes
+
+    ```mlir
+    %x = redfuse.cascade ... outs(%e : tensor<8x56x56x64xf16>) {
+    // ... its last map is (n, h, w, c)
+    %z = redfuse.cascade ... ins(%x, %w : ...)
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
+}
+
 def Schedule : Pass<"redfuse-schedule"> {
   let summary = "Choose grid, tiles and kind of schedule for every cascade";
   let description = [{
