@@ -183,6 +183,7 @@ static LogicalResult addSchedule(OpPassManager &pm,
   // Tiles that are asked for are of dims as they were written.
   if (options.tiles.empty())
     pm.addPass(createPropagateLayouts());
+  pm.addPass(createFoldCopies());
   ScheduleOptions schedule;
   schedule.kind = options.schedule;
   schedule.tiles.assign(options.tiles.begin(), options.tiles.end());

@@ -160,6 +160,10 @@ inline constexpr int64_t kUpdatesInTurn = 8, kComparedUpdates = 256,
 /// elements of 16 bits across the rows of a selective scan took 0.44 ms.
 inline constexpr double kBytesAcross = 56;
 
+/// Elements of a constant up to which the compiler makes its copies (redfuse-fold-copies).
+/// Estimated: it takes some 10 ns for each.
+inline constexpr int64_t kMostFoldedElements = int64_t(1) << 26;
+
 //===----------------------------------------------------------------------===//
 // Maps that are cut in two (redfuse-split-maps), on GPUs
 //===----------------------------------------------------------------------===//

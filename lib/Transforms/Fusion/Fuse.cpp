@@ -421,30 +421,6 @@ bool FusionPlanner::growAlongEdge(Operation *producer, CascadeOp consumer) {
   return true;
 }
 
-/// Whether a cheap map makes more bytes than it reads: it pads, repeats or extends.
-static bool makesMore(CascadeOp op) {
-  if (!isCheapMap(op))
-    return false;
-  double read = 0, made = 0;
-  for (Value input : op.getInputs())
-    if (isa<RankedTensorType>(input.getType()))
-      read += getTensorBytes(input);
-  for (Value result : op.getResults())
-    made += getTensorBytes(result);
-  return made > read;
-}
-
-/// What makes more than it reads belongs to its reader, where that can be: between two kernels
-/// are then the bytes that it reads, and what makes these is no larger.
-void FusionPlanner::growIntoReaders() {
-  for (CascadeOp consumer : cascades)
-    for (OpResult edge : producersOf(consumer)) {
-      auto producer = cast<CascadeOp>(edge.getOwner());
-      if (producer->hasOneUse() && makesMore(producer))
-        growAlongEdge(producer, consumer);
-    }
-}
-
 void FusionPlanner::growAlongEdges() {
   bool changed = true;
   while (changed) {

@@ -96,7 +96,6 @@ private:
   /// Group `a` becomes `fused`, and `b` is gone.
   void adopt(unsigned a, unsigned b, FusionGroup fused);
   bool growAlongEdge(Operation *producer, CascadeOp consumer);
-  void growIntoReaders();
   void growAlongEdges();
   /// Whether this was tried with the same two groups before.
   bool isTriedAgain(Operation *producer, Operation *consumer);
@@ -111,6 +110,13 @@ private:
   bool duplicateFor(RewriterBase &rewriter, OpResult edge,
                     ArrayRef<CascadeOp> maps, CascadeOp consumer);
   bool duplicateCheapMaps(RewriterBase &rewriter);
+
+  //===--------------------------------------------------------------------===//
+  // What belongs to its reader (FusionReaders.cpp)
+  //===--------------------------------------------------------------------===//
+
+  bool isOfWindows(CascadeOp map);
+  void growIntoReaders();
 
   //===--------------------------------------------------------------------===//
   // Learning from how later passes would run a group (FusionLearning.cpp)

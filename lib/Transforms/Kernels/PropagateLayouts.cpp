@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/IRMapping.h"
 
 namespace redfuse {
 #define GEN_PASS_DEF_PROPAGATELAYOUTS
@@ -69,7 +70,7 @@ private:
   void choose(OpResult result);
   bool follows(CascadeOp maker) const;
   void readCopies(RewriterBase &b, CascadeOp op);
-  void reorder(RewriterBase &b, CascadeOp maker);
+  CascadeOp reorder(RewriterBase &b, CascadeOp maker);
 
   Block &block;
   llvm::MapVector<Value, Order> orders;
@@ -411,7 +412,7 @@ void Layouts::readCopies(RewriterBase &b, CascadeOp op) {
 }
 
 /// Has a kernel store its results in their orders, and readers read them so.
-void Layouts::reorder(RewriterBase &b, CascadeOp maker) {
+CascadeOp Layouts::reorder(RewriterBase &b, CascadeOp maker) {
   SmallVector<Value> inits(maker.getInits());
   SmallVector<AffineMap> maps = maker.getIndexingMapsArray();
   unsigned numInputs = maker.getInputs().size();
@@ -471,6 +472,61 @@ void Layouts::reorder(RewriterBase &b, CascadeOp maker) {
   }
   b.eraseOp(maker);
   readCopies(b, made);
+  return made;
+}
+
+/// The map that alone reads a result, element by element where it is; null if there is none.
+static CascadeOp findMapInPlace(OpResult result) {
+  if (!result.hasOneUse())
+    return {};
+  auto map = dyn_cast<CascadeOp>(*result.user_begin());
+  if (!map || map->getBlock() != result.getOwner()->getBlock() ||
+      hasReduction(map) || map.getInputs().size() != 1 ||
+      !llvm::all_of(map.getIndexingMapsArray(),
+                    [](AffineMap m) { return m.isIdentity(); }) ||
+      !map.getBody().getOps<IndexOp>().empty())
+    return {};
+  return map;
+}
+
+/// A kernel with what a copy of its result computed (roundings, parts) in the result's place.
+static void inlineMap(RewriterBase &b, CascadeOp maker, OpResult result,
+                      CascadeOp map) {
+  unsigned place = result.getResultNumber();
+  SmallVector<Value> inits, replaced;
+  SmallVector<AffineMap> maps = maker.getIndexingMapsArray();
+  AffineMap own = maps[maker.getInputs().size() + place];
+  maps.erase(maps.begin() + maker.getInputs().size() + place);
+  b.setInsertionPoint(maker);
+  for (OpResult other : maker->getResults())
+    if (other != result) {
+      inits.push_back(maker.getInits()[other.getResultNumber()]);
+      replaced.push_back(other);
+    }
+  for (Value made : map->getResults()) {
+    auto type = cast<RankedTensorType>(made.getType());
+    inits.push_back(tensor::EmptyOp::create(b, maker.getLoc(), type.getShape(),
+                                            type.getElementType()));
+    replaced.push_back(made);
+    maps.push_back(own);
+  }
+  CascadeOp made =
+      moveBody(b, maker, SmallVector<Value>(maker.getInputs()), inits, maps);
+  Operation *yield = made.getBody().front().getTerminator();
+  SmallVector<Value> yielded(yield->getOperands());
+  IRMapping mapping;
+  mapping.map(map.getBody().getArgument(0), yielded[place]);
+  yielded.erase(yielded.begin() + place);
+  b.setInsertionPoint(yield);
+  for (Operation &inner : map.getBody().front().without_terminator())
+    b.clone(inner, mapping);
+  for (Value v : map.getBody().front().getTerminator()->getOperands())
+    yielded.push_back(mapping.lookupOrDefault(v));
+  b.modifyOpInPlace(yield, [&] { yield->setOperands(yielded); });
+  for (auto [from, to] : llvm::zip_equal(replaced, made->getResults()))
+    b.replaceAllUsesWith(from, to);
+  b.eraseOp(map);
+  b.eraseOp(maker);
 }
 
 void Layouts::apply(RewriterBase &b) {
@@ -479,8 +535,14 @@ void Layouts::apply(RewriterBase &b) {
     if (llvm::any_of(cascade->getResults(),
                      [&](OpResult result) { return orders.contains(result); }))
       makers.push_back(cascade);
-  for (CascadeOp maker : makers)
-    reorder(b, maker);
+  for (CascadeOp maker : makers) {
+    CascadeOp made = reorder(b, maker);
+    for (OpResult result : made->getResults())
+      if (CascadeOp map = findMapInPlace(result)) {
+        inlineMap(b, made, result, map);
+        break;
+      }
+  }
 }
 
 namespace {

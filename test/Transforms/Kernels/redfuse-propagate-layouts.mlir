@@ -107,12 +107,10 @@ module attributes {redfuse.target = #target} {
 #y = affine_map<(n, o, h, i, c) -> (n, o, h)>
 #t = affine_map<(n, h, c) -> (n, c, h)>
 #id = affine_map<(n, h, c) -> (n, h, c)>
-#all = affine_map<(n, c, h) -> (n, c, h)>
-#rows = affine_map<(n, c, h) -> (n, c)>
 
 // What is added to a product is read from the copy that is there, and what is only summed takes any order.
 // CHECK-DAG: #[[LAST:.+]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d1)>
-// CHECK-DAG: #[[SUMMED:.+]] = affine_map<(d0, d1, d2) -> (d0, d2, d1)>
+// CHECK-DAG: #[[SUMMED:.+]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 // CHECK-LABEL: func.func @added
 // CHECK: %[[C:.+]] = redfuse.cascade {{.*}} outs(%{{.+}} : tensor<2x16x8xf16>)
 // CHECK: %[[Y:.+]] = redfuse.cascade {indexing_maps = [#{{.+}}, #{{.+}}, #[[LAST]]]} ins(%[[C]], %{{.+}}outs(%{{.+}} : tensor<2x16x8xf16>)

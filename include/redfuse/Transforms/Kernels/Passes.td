@@ -106,6 +106,34 @@ def PrepackOperands : Pass<"redfuse-prepack-operands"> {
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }
 
+def FoldCopies : Pass<"redfuse-fold-copies"> {
+  let summary = "Make copies of constants when compiling";
+  let description = [{
+    Weights of a layer that are constants of the program are put into the order in which kernels read
+    them, and cut into parts, by the compiler instead of by a kernel in each call. So is every map of one
+    constant tensor that reads an element for each of its own (a permutation, with zeros behind a dim) and
+    computes no more than copies do: roundings to TF32, what they leave, zeros.
+    Up to 64 million elements; what is a splat stays one. The constant itself stays for other readers.
+
+    ```mlir
+    #t = affine_map<(c, o) -> (o, c)>
+    #id = affine_map<(c, o) -> (c, o)>
+    %w = arith.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf16>
+    %p = redfuse.cascade {indexing_maps = [#t, #id]} ins(%w : tensor<2x2xf16>) outs(%e : tensor<2x2xf16>) {
+    ^bb0(%a: f16):
+      redfuse.yield %a : f16
+    } -> tensor<2x2xf16>
+    ```
+
+    becomes
+
+    ```mlir
+    %p = arith.constant dense_resource<copy> : tensor<2x2xf16> // 1, 3, 2, 4
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect"];
+}
+
 def PropagateLayouts : Pass<"redfuse-propagate-layouts"> {
   let summary = "Store tensors between kernels in the order in which they are read";
   let description = [{
