@@ -25,6 +25,8 @@ CORPUS = ROOT / "test" / "e2e" / "corpus"
 ALL = bool(os.environ.get("REDFUSE_TEST_ALL"))
 # Set by `tools/dev ci`: one of so many of the tests in test/pytorch.
 OF_TORCH = int(os.environ.get("REDFUSE_TEST_TORCH", "1"))
+# Set by `tools/dev ci`: of tests with many parameters, one of so many times as many.
+FEWER = int(os.environ.get("REDFUSE_TEST_FEWER", "1"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,7 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line(
-        "markers", "sample(n): one of n of its parameters, and all in `tools/dev test --all`"
+        "markers",
+        "sample(n): one of n of its parameters, fewer in CI, and all in `tools/dev test --all`",
     )
 
 
@@ -49,7 +52,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         mark = item.get_closest_marker("sample")
         key = (item.path, getattr(item, "originalname", item.name))
-        if ALL or mark is None or is_sampled(seen[key], mark.args[0]):
+        if ALL or mark is None or is_sampled(seen[key], mark.args[0] * FEWER):
             kept.append(item)
         seen[key] += 1
     of_torch = [item for item in kept if item.path.parent == ROOT / "test" / "pytorch"]

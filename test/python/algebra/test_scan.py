@@ -40,6 +40,7 @@ def running(name: str, a: np.ndarray, b: np.ndarray, init: float) -> tuple[np.nd
 BODIES = {"sum": SUM, "decay": DECAY, "largest": LARGEST, "before": BEFORE}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("init", (0.0, 2.0))
@@ -133,6 +134,7 @@ FOLDS = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("inclusive", (True, False))
 @pytest.mark.parametrize("element", ELEMENTS)
 def test_rows_of_neighbours(element: str, inclusive: bool) -> None:

@@ -33,6 +33,7 @@ func.func @NAME(%x: tensor<64x64xf32>, %v: tensor<32xf32>, %i: index) -> (tensor
 NAMES = ["select", "host", "select_0", "host_0", "main_0", "malloc", "memcpy", "free", "expf"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_any_name_compiles(name: str) -> None:
     """On the CPU with the same results, for GPUs at all."""

@@ -136,6 +136,7 @@ def test_every_program_derives_fast(path: Path) -> None:
     assert best < 0.05
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("path", ALL, ids=lambda p: p.stem)
 def test_every_cascade_is_explained(path: Path) -> None:
     """With a merge, or with the condition for which there is none, where, and a remedy."""

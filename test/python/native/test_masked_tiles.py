@@ -28,6 +28,7 @@ def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, kind: str, window: in
         return np.nan_to_num(e / e.sum(-1, keepdims=True)) @ v
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", ("causal", "causal+window", "window"))
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("strict", (False, True))

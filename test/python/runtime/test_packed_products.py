@@ -131,6 +131,7 @@ IN_PLACE = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("kind", "layout"), IN_PLACE, ids=str)
 @pytest.mark.parametrize("registers", [*REGISTERS, (3, 7), (14, 2)], ids=str)
 def test_operands_that_are_read_where_they_lie(
@@ -145,6 +146,7 @@ def test_operands_that_are_read_where_they_lie(
         check(exe, [x.astype(np.float32) for x in operands], layout, np.finfo(np.float32).eps)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("registers", [(3, 5), (8, 3), (5, 1)], ids=str)
 @pytest.mark.parametrize("kind", ("outer", "inner"))
 def test_rows_of_several_dims(planned, kind: str, registers: tuple[int, int]) -> None:
@@ -186,6 +188,7 @@ func.func @main(%l: {kind_of("tbk")}, %r: {kind_of(right)}, %o: {kind_of("btn")}
             assert (np.abs(got - x.astype(np.float64) @ wide) <= bound).all()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("more", "layout"),
     [("", ("mk", "nk")), *((f", microkernel = {kind}", layout) for kind, layout in IN_PLACE)],

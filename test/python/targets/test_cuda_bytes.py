@@ -89,6 +89,7 @@ def check(
     assert (np.abs(found - expected) <= lost).all()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "m, n, k", [(128, 256, 256), (65, 40, 144), (130, 264, 1040), (16, 24, 2048), (8, 1000, 16)]
 )

@@ -98,6 +98,7 @@ def test_products(m: int, n: int, k: int) -> None:
     check(m, n, k)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("sums", ["i32", "f32"])
 @pytest.mark.parametrize("rows", [2, 4, 7])
 def test_few_rows(rows: int, sums: str) -> None:

@@ -339,6 +339,7 @@ EARLY = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("early", ["at_use", "with_rest", "before_exchange"])
 @pytest.mark.parametrize("name", EARLY)
 def test_early(name: str, early: str, tmp_path: Path) -> None:
@@ -687,6 +688,7 @@ def test_indices_in_memory(tmp_path: Path) -> None:
         np.testing.assert_array_equal(mine, wanted)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("rounds", [0, 1, 3])
 @pytest.mark.parametrize(
     "name", ["SINKHORN", "SWAP", "ONLINE", "SWAP_ANY", "PRODUCTS", "BRANCH_ANY"]

@@ -76,6 +76,7 @@ def decoded(w: np.ndarray, name: str) -> np.ndarray:
     return np.stack((w, w), -1).astype(np.float64)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", CODES)
 @pytest.mark.parametrize("t", NUMPY)
 @pytest.mark.parametrize("rows", [3, 16])

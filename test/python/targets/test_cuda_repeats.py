@@ -86,6 +86,7 @@ def program(place: str, dtype: str, rows: int, columns: int, repeated: int) -> s
   }}"""
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", ["cuda:sm_90a", "cuda:sm_80"])
 @pytest.mark.parametrize(("rows", "columns"), [(128, 192), (131, 72), (3, 96)])
 @pytest.mark.parametrize("dtype", ["bf16", "f16", "f32"])

@@ -115,6 +115,7 @@ def check(
     return exe
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", [E4M3, I8])
 @pytest.mark.parametrize(
     "m, p, j, g, k",
@@ -130,6 +131,7 @@ def test_blocks(m: int, p: int, j: int, g: int, k: int, kind: str) -> None:
     check(m, p, j, g, k, kind)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", [E4M3, I8])
 @pytest.mark.parametrize("scales", [("m, g", "p, j, g"), ("g", "p, g"), ("m, g", "p, j")])
 def test_other_scales(scales: tuple[str, str], kind: str) -> None:

@@ -193,6 +193,7 @@ def test_nothing_is_spilled_or_serialised(name: str) -> None:
         assert max(kernel.registers for kernel in exe.resources) <= 255
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", MATRIX)
 def test_contractions_are_on_matrix_units(name: str) -> None:
     assert "wgmma.mma_async" in compiled(name)[0].asm
