@@ -278,6 +278,7 @@ static LogicalResult addPlan(OpPassManager &pm, const CompileOptions &options,
   // Splits that registers cannot merge in one launch become kernels of their own.
   pm.addPass(createSplit());
   pm.addPass(createPlanRegisters({options.strict}));
+  pm.addPass(createPredictTimes());
   return success();
 }
 

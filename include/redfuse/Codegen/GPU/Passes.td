@@ -123,6 +123,31 @@ def SelectionsToGPU : Pass<"redfuse-selections-to-gpu", "mlir::ModuleOp"> {
     "mlir::LLVM::LLVMDialect", "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
 }
 
+def PredictTimes : Pass<"redfuse-predict-times", "mlir::ModuleOp"> {
+  let summary = "Say how long each planned kernel is predicted to take";
+  let description = [{
+    Behind all plans: each launch gets `redfuse.predicted`, the nanoseconds that it is predicted to
+    take on the GPU of the module's `redfuse.target`, from its plan, the extents of its kernel and the
+    rates that kernels were measured to reach (`Rates.def`). Nothing is chosen by it. An
+    extent that is not known counts as 1024.
+
+    ```mlir
+    redfuse.launch @k ins(%x : memref<4096x4096xbf16>) outs(%y : memref<4096x4096xbf16>)
+        {redfuse.registers = #redfuse.register_layout<...>}
+    ```
+
+    becomes
+
+    ```mlir
+    redfuse.launch @k ins(%x : memref<4096x4096xbf16>) outs(%y : memref<4096x4096xbf16>)
+        {redfuse.predicted = #redfuse.predicted_time<total = 20700, launch = 2900, memory = 16700,
+                                                     matrix = 0, vector = 3600, blocks = 4096>,
+         redfuse.registers = #redfuse.register_layout<...>}
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
 def KernelToGPU : Pass<"redfuse-kernel-to-gpu", "mlir::ModuleOp"> {
   let summary = "Generate a gpu.func for every kernel";
   let description = [{

@@ -440,6 +440,26 @@ def Redfuse_RegisterLayoutAttr : Redfuse_Attr<"RegisterLayout", "register_layout
   }];
 }
 
+def Redfuse_PredictedTimeAttr : Redfuse_Attr<"PredictedTime", "predicted_time"> {
+  let summary = "how long a launch of a kernel is predicted to take";
+  let description = [{
+    Nanoseconds: of the launch, of moving what it reads and writes through memory, of the products
+    of matrix units, and of what threads compute. The last three overlap: `total` is the launch and the
+    longest of them, and a part of the others. `blocks` have work of their own.
+    `redfuse-predict-times` puts it on a launch (`redfuse.predicted`).
+
+    Example:
+
+    ```mlir
+    #redfuse.predicted_time<total = 23100, launch = 2900, memory = 19800, matrix = 0,
+                            vector = 1900, blocks = 4096>
+    ```
+  }];
+  let parameters = (ins "int64_t":$total, "int64_t":$launch, "int64_t":$memory, "int64_t":$matrix,
+                        "int64_t":$vector, "int64_t":$blocks);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Redfuse_TargetAttr : Redfuse_Attr<"Target", "target"> {
   let summary = "a machine as the cost model sees it";
   let description = [{

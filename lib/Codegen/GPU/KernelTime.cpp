@@ -1,0 +1,266 @@
+//===- KernelTime.cpp - how long a planned kernel takes -------------------===//
+//
+// What a kernel moves and computes is counted from its body and extents, as many times as its
+// plan has it done, and divided by rates that kernels were measured to reach. What moves and what
+// computes overlap; what is left of the shorter ones is a part of their time.
+//
+//===----------------------------------------------------------------------===//
+#include "redfuse/Codegen/GPU/KernelTime.h"
+
+#include "redfuse/Analysis/FusionCost.h"
+#include "redfuse/Analysis/ScheduleChoice.h"
+#include "redfuse/Analysis/TileProgram.h"
+#include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
+#include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
+#include "redfuse/Codegen/GPU/ProductPlan.h"
+#include "redfuse/Codegen/GPU/RegisterPlan.h"
+#include "redfuse/Dialect/Redfuse/IR/DimSets.h"
+#include "redfuse/Dialect/Redfuse/Utils/KernelInfo.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+using namespace redfuse;
+
+//===----------------------------------------------------------------------===//
+// Rates: measured on an H200 with the programs of docs/benchmarks/programs.md
+//===----------------------------------------------------------------------===//
+
+/// Nanoseconds of a launch that does next to nothing, its own start and end.
+static constexpr double kLaunchNs = 2900;
+/// Shares of the peaks in Chips.def that kernels reach; HBM of an H200 has 1.45 of an H100's.
+static constexpr double kReachedMemory = 1.25, kReachedMatrix = 0.72,
+                        kReachedVector = 0.45;
+/// Cycles a nanosecond.
+static constexpr double kGHz = 1.7;
+/// Lanes of a multiprocessor's floating point units.
+static constexpr double kLanes = 128;
+/// What is left of the shorter parts beside the longest.
+static constexpr double kNotOverlapped = 0.25;
+/// How much more than its share of the bandwidth a multiprocessor draws where others are idle.
+static constexpr double kShareOfOne = 2;
+/// How much slower what has its tiles in memory is.
+static constexpr double kTilesInMemory = 8;
+
+namespace {
+/// A planned kernel as one counts it.
+class KernelTime {
+public:
+  KernelTime(LaunchOp launch, KernelOp kernel, const Chip &chip)
+      : launch(launch), kernel(kernel), chip(chip) {}
+  PredictedTimeAttr predict();
+
+private:
+  void add(IndexProgramOpInterface program);
+  void addProduct(ReduceOp reduce, const DimSets &sets);
+  double points(const SmallBitVector &dims) const;
+  double countBlocks(IndexProgramOpInterface program) const;
+  double getBytes(Value operand, double most) const;
+  double productsOfCycle(ReduceOp reduce) const;
+
+  LaunchOp launch;
+  KernelOp kernel;
+  const Chip &chip;
+  SmallVector<double> extents;
+  bool onMatrixUnits = false;
+  /// Bytes of memory, additions of threads, and cycles of one multiprocessor's matrix units.
+  double bytes = 0, additions = 0, cycles = 0;
+  double blocks = 1;
+};
+} // namespace
+
+double KernelTime::points(const SmallBitVector &dims) const {
+  double count = 1;
+  for (unsigned d : dims.set_bits())
+    count *= extents[d];
+  return count;
+}
+
+/// Multiply-adds of matrix units that a multiprocessor makes in a cycle, of these types.
+double KernelTime::productsOfCycle(ReduceOp reduce) const {
+  Type sum = reduce.getOperand(0).getType();
+  if (sum.isF64())
+    return chip.doubleProductsOfCycle;
+  bool isWgmma = true;
+  if (auto plan = launch->getAttrOfType<ContractionPlanAttr>(kContractionAttr))
+    isWgmma = plan.getKind() == MmaKind::Wgmma;
+  else if (auto plan = launch->getAttrOfType<MatrixPlanAttr>(kPlanAttr))
+    isWgmma = plan.getKind() == MmaKind::Wgmma;
+  double rate = isWgmma ? chip.productsOfCycle : std::min(chip.productsOfCycle, 880.0);
+  unsigned most = 8;
+  bool isInParts = false;
+  for (Value factor : findProduct(reduce)->getOperands()) {
+    Value v = factor;
+    isInParts |= v.getDefiningOp() && v.getDefiningOp()->hasAttr(kPartsAttr);
+    unsigned bits = v.getType().getIntOrFloatBitWidth();
+    while (isa_and_present<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp,
+                           arith::ExtUIOp, arith::SIToFPOp, arith::UIToFPOp>(
+        v.getDefiningOp())) {
+      bool isTF32 = isa<FloatTF32Type>(v.getDefiningOp()->getOperand(0).getType());
+      v = v.getDefiningOp()->getOperand(0);
+      bits = isTF32 ? 32 : v.getType().getIntOrFloatBitWidth();
+      if (isTF32)
+        break;
+    }
+    most = std::max(most, bits);
+  }
+  if (isInParts)
+    return rate / 6;
+  return most <= 8 ? 2 * rate : most <= 16 ? rate : rate / 2;
+}
+
+/// A sum of products by matrix units: of whole tiles.
+void KernelTime::addProduct(ReduceOp reduce, const DimSets &sets) {
+  SmallBitVector into = toDimSet(reduce.getInto(), extents.size());
+  SmallBitVector over = toDimSet(reduce.getOver(), extents.size());
+  double products = points(into) * points(over);
+  if (auto plan = launch->getAttrOfType<ContractionPlanAttr>(kContractionAttr)) {
+    Operation *mul = findProduct(reduce);
+    double sides[2];
+    for (unsigned i : {0, 1}) {
+      SmallBitVector own = into;
+      own &= sets[mul->getOperand(i)];
+      own.reset(sets[mul->getOperand(1 - i)]);
+      sides[i] = points(own);
+    }
+    ArrayRef<int64_t> warps = plan.getWarps(), tiles = plan.getInstructions();
+    double rows = double(warps[0] * tiles[0] * 16),
+           columns = double(warps[1] * tiles[1] * 8);
+    // Which side is the rows is the generator's choice: that which fills tiles better.
+    auto filled = [&](double r, double c) {
+      return std::ceil(r / rows) * rows * std::ceil(c / columns) * columns;
+    };
+    double batch = points(into) / (sides[0] * sides[1]);
+    double tile = std::min(filled(sides[0], sides[1]), filled(sides[1], sides[0]));
+    blocks = batch * tile / (rows * columns) * double(plan.getSplits());
+    products = batch * tile * points(over);
+  }
+  cycles += products / productsOfCycle(reduce);
+}
+
+/// What of a body is done for each of its points.
+void KernelTime::add(IndexProgramOpInterface program) {
+  FailureOr<DimSets> sets = DimSets::compute(program);
+  if (failed(sets))
+    return;
+  extents = llvm::map_to_vector(getStaticExtents(program), [](int64_t extent) {
+    return getAssumedExtent(extent);
+  });
+  blocks = std::max(blocks, countBlocks(program));
+  auto extentOf = [&](unsigned d) { return extents[d]; };
+  // What matrix units multiply, and what only brings it there.
+  llvm::DenseSet<Operation *> multiplied;
+  for (Operation &inner : *program.getProgramBody()) {
+    auto reduce = dyn_cast<ReduceOp>(inner);
+    if (!reduce || !onMatrixUnits || !findProduct(reduce) ||
+        !isMatrixProduct(reduce, *sets, extentOf))
+      continue;
+    addProduct(reduce, *sets);
+    multiplied.insert(reduce);
+    multiplied.insert(findProduct(reduce));
+    for (Value factor : findProduct(reduce)->getOperands())
+      while (Operation *def = factor.getDefiningOp()) {
+        if (!isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::SIToFPOp,
+                 arith::SelectOp, arith::UIToFPOp, arith::ExtUIOp>(def))
+          break;
+        multiplied.insert(def);
+        factor = isa<arith::SelectOp>(def) ? def->getOperand(1) : def->getOperand(0);
+      }
+  }
+  for (Operation &inner : *program.getProgramBody()) {
+    if (multiplied.contains(&inner) || isa<YieldOp>(inner))
+      continue;
+    SmallBitVector dims(extents.size());
+    for (Value v : inner.getOperands())
+      dims |= (*sets)[v];
+    if (auto reduce = dyn_cast<ReduceOp>(inner)) {
+      dims |= toDimSet(reduce.getOver(), extents.size());
+      dims |= toDimSet(reduce.getInto(), extents.size());
+    }
+    if (!isa<IndexType>(inner.getNumResults() ? inner.getResult(0).getType() : Type()))
+      additions += getOpCost(&inner) * points(dims);
+  }
+}
+
+double KernelTime::countBlocks(IndexProgramOpInterface program) const {
+  auto tiled = [&](ArrayRef<int64_t> dims, ArrayRef<int64_t> tiles) {
+    double count = 1;
+    for (int64_t d : dims)
+      if (size_t(d) < extents.size())
+        count *= tiles[size_t(d)] > 0 ? std::ceil(extents[size_t(d)] / double(tiles[size_t(d)]))
+                                      : extents[size_t(d)];
+    return count;
+  };
+  if (auto plan = launch->getAttrOfType<MatrixPlanAttr>(kPlanAttr)) {
+    SmallVector<int64_t> dims;
+    SmallVector<AffineMap> maps = program.getIndexingMapsArray();
+    SmallBitVector kept(extents.size());
+    for (AffineMap map : ArrayRef(maps).drop_front(program.getProgramInputs().size()))
+      kept |= getDimsOf(map);
+    return tiled(toDims(kept), plan.getTiles()) * double(plan.getSplits() * plan.getSumSplits());
+  }
+  auto schedule = program->getAttrOfType<ScheduleAttr>("schedule");
+  if (!schedule)
+    schedule = kernel->getAttrOfType<ScheduleAttr>("schedule");
+  if (!schedule || schedule.getTiles().size() < extents.size())
+    return 1;
+  return tiled(schedule.getGrid(), schedule.getTiles()) *
+         double(std::max<int64_t>(1, schedule.getSplits()));
+}
+
+/// Of an operand, once: no more than `most` elements of it.
+double KernelTime::getBytes(Value operand, double most) const {
+  auto type = dyn_cast<ShapedType>(operand.getType());
+  if (!type || !type.hasRank())
+    return 0;
+  double elements = 1;
+  for (int64_t extent : type.getShape())
+    elements *= getAssumedExtent(extent);
+  Type element = type.getElementType();
+  double size = element.isIndex() ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  return std::min(elements, most) * size;
+}
+
+PredictedTimeAttr KernelTime::predict() {
+  onMatrixUnits = launch->hasAttr(kPlanAttr) || launch->hasAttr(kContractionAttr) ||
+                  launch->hasAttr(kProductTilesAttr);
+  bool isAny = false;
+  double most = 0;
+  for (auto program : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
+    isAny = true;
+    add(program);
+    double points = 1;
+    for (double extent : extents)
+      points *= extent;
+    most = std::max(most, points);
+  }
+  if (!isAny)
+    return {};
+  for (Value operand : launch->getOperands())
+    bytes += getBytes(operand, most);
+  double units = double(chip.units);
+  double busy = std::min(1.0, blocks / units * kShareOfOne);
+  double memory = bytes / (double(chip.bandwidth) * kReachedMemory * busy);
+  double waves = blocks / units;
+  double tail = waves > 8 ? 1 : std::ceil(waves) / waves;
+  double matrix = cycles / units / kGHz / kReachedMatrix * tail;
+  double vector = additions / (units * kLanes * kGHz * kReachedVector) /
+                  std::min(1.0, blocks / units);
+  bool isFast = onMatrixUnits || launch->hasAttr(kRegistersAttr);
+  if (!isFast) {
+    memory *= kTilesInMemory;
+    vector *= kTilesInMemory;
+  }
+  double longest = std::max({memory, matrix, vector});
+  double total = kLaunchNs + longest + kNotOverlapped * (memory + matrix + vector - longest);
+  auto ns = [](double time) { return int64_t(std::min(time, 1e15)); };
+  return PredictedTimeAttr::get(launch.getContext(), ns(total), ns(kLaunchNs), ns(memory),
+                                ns(matrix), ns(vector), ns(blocks));
+}
+
+PredictedTimeAttr redfuse::predictTime(LaunchOp launch, const Chip &chip) {
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(launch, launch.getKernelAttr());
+  return kernel ? KernelTime(launch, kernel, chip).predict() : PredictedTimeAttr();
+}
