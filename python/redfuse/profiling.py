@@ -27,7 +27,8 @@ class KernelTime:
     ``explain`` has it; "" where that is not known. median_us, least_us: microseconds, of all
     repeats. reads, writes: bytes of its arguments and results, each whole and once; None where
     extents are open, and for copies, sorts and the like, which ``explain`` has no kernel for.
-    share: of the sum of all medians, from 0 to 1.
+    predicted_us: microseconds that it was predicted to take, None for the same. share: of the sum
+    of all medians, from 0 to 1.
     """
 
     kernel: str
@@ -36,6 +37,7 @@ class KernelTime:
     least_us: float
     reads: int | None
     writes: int | None
+    predicted_us: float | None
     share: float
 
     @property
@@ -90,12 +92,14 @@ class Profile:
 
 
 def _table(kernels: Sequence[KernelTime]) -> list[str]:
-    header = ["kernel", "source", "median us", "least us", "reads", "writes", "TB/s", "share"]
+    header = ["kernel", "source", "median us", "least us", "predicted", "reads", "writes", "TB/s",
+              "share"]  # fmt: skip
     rows = [header]
     for kernel in kernels:
         moved = ["-" if n is None else bytes_text(n) for n in (kernel.reads, kernel.writes)]
         rate = "-" if kernel.tb_s is None else f"{kernel.tb_s:.2f}"
-        times = [f"{kernel.median_us:.1f}", f"{kernel.least_us:.1f}"]
+        expected = "-" if kernel.predicted_us is None else f"{kernel.predicted_us:.1f}"
+        times = [f"{kernel.median_us:.1f}", f"{kernel.least_us:.1f}", expected]
         share = f"{100 * kernel.share:.0f} %"
         rows.append([kernel.kernel, kernel.source, *times, *moved, rate, share])
     # Numbers are aligned to the right.
@@ -148,8 +152,9 @@ def _kernel_times(known: Sequence[Launch], times: Sequence[list[float]]) -> Iter
     for launch, each, median in zip(known, times, medians, strict=True):
         share = median / total if total else 0.0
         yield KernelTime(
-            launch.kernel, launch.source, median, min(each), launch.reads, launch.writes, share
-        )
+            launch.kernel, launch.source, median, min(each), launch.reads, launch.writes,
+            launch.predicted_us, share,
+        )  # fmt: skip
 
 
 def _sets(given: Sequence[Any], stream: Any) -> list[list[Any]]:

@@ -42,7 +42,9 @@ static constexpr double kNotOverlapped = 0.25;
 /// How much more than its share of the bandwidth a multiprocessor draws where others are idle.
 static constexpr double kShareOfOne = 2;
 /// How much slower what has its tiles in memory is.
-static constexpr double kTilesInMemory = 8;
+static constexpr double kTilesInMemory = 2;
+/// Additions' time of reading an element, and of reading it by way of a window.
+static constexpr double kReadCost = 0.5, kWindowCost = 4;
 
 namespace {
 /// A planned kernel as one counts it.
@@ -88,7 +90,8 @@ double KernelTime::productsOfCycle(ReduceOp reduce) const {
     isWgmma = plan.getKind() == MmaKind::Wgmma;
   else if (auto plan = launch->getAttrOfType<MatrixPlanAttr>(kPlanAttr))
     isWgmma = plan.getKind() == MmaKind::Wgmma;
-  double rate = isWgmma ? chip.productsOfCycle : std::min(chip.productsOfCycle, 880.0);
+  double rate =
+      isWgmma ? chip.productsOfCycle : std::min(chip.productsOfCycle, 880.0);
   unsigned most = 8;
   bool isInParts = false;
   for (Value factor : findProduct(reduce)->getOperands()) {
@@ -98,7 +101,8 @@ double KernelTime::productsOfCycle(ReduceOp reduce) const {
     while (isa_and_present<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp,
                            arith::ExtUIOp, arith::SIToFPOp, arith::UIToFPOp>(
         v.getDefiningOp())) {
-      bool isTF32 = isa<FloatTF32Type>(v.getDefiningOp()->getOperand(0).getType());
+      bool isTF32 =
+          isa<FloatTF32Type>(v.getDefiningOp()->getOperand(0).getType());
       v = v.getDefiningOp()->getOperand(0);
       bits = isTF32 ? 32 : v.getType().getIntOrFloatBitWidth();
       if (isTF32)
@@ -116,7 +120,8 @@ void KernelTime::addProduct(ReduceOp reduce, const DimSets &sets) {
   SmallBitVector into = toDimSet(reduce.getInto(), extents.size());
   SmallBitVector over = toDimSet(reduce.getOver(), extents.size());
   double products = points(into) * points(over);
-  if (auto plan = launch->getAttrOfType<ContractionPlanAttr>(kContractionAttr)) {
+  if (auto plan =
+          launch->getAttrOfType<ContractionPlanAttr>(kContractionAttr)) {
     Operation *mul = findProduct(reduce);
     double sides[2];
     for (unsigned i : {0, 1}) {
@@ -133,7 +138,8 @@ void KernelTime::addProduct(ReduceOp reduce, const DimSets &sets) {
       return std::ceil(r / rows) * rows * std::ceil(c / columns) * columns;
     };
     double batch = points(into) / (sides[0] * sides[1]);
-    double tile = std::min(filled(sides[0], sides[1]), filled(sides[1], sides[0]));
+    double tile =
+        std::min(filled(sides[0], sides[1]), filled(sides[1], sides[0]));
     blocks = batch * tile / (rows * columns) * double(plan.getSplits());
     products = batch * tile * points(over);
   }
@@ -162,12 +168,23 @@ void KernelTime::add(IndexProgramOpInterface program) {
     multiplied.insert(findProduct(reduce));
     for (Value factor : findProduct(reduce)->getOperands())
       while (Operation *def = factor.getDefiningOp()) {
-        if (!isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::SIToFPOp,
-                 arith::SelectOp, arith::UIToFPOp, arith::ExtUIOp>(def))
+        if (!isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp,
+                 arith::SIToFPOp, arith::SelectOp, arith::UIToFPOp,
+                 arith::ExtUIOp>(def))
           break;
         multiplied.insert(def);
-        factor = isa<arith::SelectOp>(def) ? def->getOperand(1) : def->getOperand(0);
+        factor =
+            isa<arith::SelectOp>(def) ? def->getOperand(1) : def->getOperand(0);
       }
+  }
+  for (BlockArgument read : program.getProgramBody()->getArguments()) {
+    AffineMap map = program.getMapOfBodyArgument(read.getArgNumber());
+    bool isMultiplied = llvm::all_of(read.getUsers(), [&](Operation *user) {
+      return multiplied.contains(user);
+    });
+    if (map && !isMultiplied)
+      additions += points(getDimsOf(map)) *
+                   (map.isProjectedPermutation() ? kReadCost : kWindowCost);
   }
   for (Operation &inner : *program.getProgramBody()) {
     if (multiplied.contains(&inner) || isa<YieldOp>(inner))
@@ -179,7 +196,9 @@ void KernelTime::add(IndexProgramOpInterface program) {
       dims |= toDimSet(reduce.getOver(), extents.size());
       dims |= toDimSet(reduce.getInto(), extents.size());
     }
-    if (!isa<IndexType>(inner.getNumResults() ? inner.getResult(0).getType() : Type()))
+    // Places are computed for many elements at once.
+    if (inner.getNumResults() > 0 &&
+        !isa<IndexType>(inner.getResult(0).getType()))
       additions += getOpCost(&inner) * points(dims);
   }
 }
@@ -189,17 +208,20 @@ double KernelTime::countBlocks(IndexProgramOpInterface program) const {
     double count = 1;
     for (int64_t d : dims)
       if (size_t(d) < extents.size())
-        count *= tiles[size_t(d)] > 0 ? std::ceil(extents[size_t(d)] / double(tiles[size_t(d)]))
-                                      : extents[size_t(d)];
+        count *= tiles[size_t(d)] > 0
+                     ? std::ceil(extents[size_t(d)] / double(tiles[size_t(d)]))
+                     : extents[size_t(d)];
     return count;
   };
   if (auto plan = launch->getAttrOfType<MatrixPlanAttr>(kPlanAttr)) {
     SmallVector<int64_t> dims;
     SmallVector<AffineMap> maps = program.getIndexingMapsArray();
     SmallBitVector kept(extents.size());
-    for (AffineMap map : ArrayRef(maps).drop_front(program.getProgramInputs().size()))
+    for (AffineMap map :
+         ArrayRef(maps).drop_front(program.getProgramInputs().size()))
       kept |= getDimsOf(map);
-    return tiled(toDims(kept), plan.getTiles()) * double(plan.getSplits() * plan.getSumSplits());
+    return tiled(toDims(kept), plan.getTiles()) *
+           double(plan.getSplits() * plan.getSumSplits());
   }
   auto schedule = program->getAttrOfType<ScheduleAttr>("schedule");
   if (!schedule)
@@ -219,16 +241,19 @@ double KernelTime::getBytes(Value operand, double most) const {
   for (int64_t extent : type.getShape())
     elements *= getAssumedExtent(extent);
   Type element = type.getElementType();
-  double size = element.isIndex() ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  double size =
+      element.isIndex() ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8);
   return std::min(elements, most) * size;
 }
 
 PredictedTimeAttr KernelTime::predict() {
-  onMatrixUnits = launch->hasAttr(kPlanAttr) || launch->hasAttr(kContractionAttr) ||
+  onMatrixUnits = launch->hasAttr(kPlanAttr) ||
+                  launch->hasAttr(kContractionAttr) ||
                   launch->hasAttr(kProductTilesAttr);
   bool isAny = false;
   double most = 0;
-  for (auto program : kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
+  for (auto program :
+       kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     isAny = true;
     add(program);
     double points = 1;
@@ -254,13 +279,16 @@ PredictedTimeAttr KernelTime::predict() {
     vector *= kTilesInMemory;
   }
   double longest = std::max({memory, matrix, vector});
-  double total = kLaunchNs + longest + kNotOverlapped * (memory + matrix + vector - longest);
+  double total = kLaunchNs + longest +
+                 kNotOverlapped * (memory + matrix + vector - longest);
   auto ns = [](double time) { return int64_t(std::min(time, 1e15)); };
-  return PredictedTimeAttr::get(launch.getContext(), ns(total), ns(kLaunchNs), ns(memory),
-                                ns(matrix), ns(vector), ns(blocks));
+  return PredictedTimeAttr::get(launch.getContext(), ns(total), ns(kLaunchNs),
+                                ns(memory), ns(matrix), ns(vector), ns(blocks));
 }
 
 PredictedTimeAttr redfuse::predictTime(LaunchOp launch, const Chip &chip) {
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(launch, launch.getKernelAttr());
-  return kernel ? KernelTime(launch, kernel, chip).predict() : PredictedTimeAttr();
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
+      launch, launch.getKernelAttr());
+  return kernel ? KernelTime(launch, kernel, chip).predict()
+                : PredictedTimeAttr();
 }

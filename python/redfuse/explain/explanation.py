@@ -15,6 +15,7 @@ from ..affine import dims_of
 from ..attributes import Schedule, fields, plain
 from ..errors import _position, position_text
 from .moved import moved
+from .predicted import predicted, together
 from .selections import add_ways, selections
 
 _VIEWS = ("tensor.collapse_shape", "tensor.expand_shape", "tensor.cast", "tensor.extract_slice")
@@ -58,6 +59,7 @@ class Recorder:
         keys = ("name", "source", "inputs", "cascades", "schedule")
         optional = (
             "moves",
+            "predicted",
             "matrices",
             "contraction",
             "packing",
@@ -106,6 +108,9 @@ class Recorder:
                 key: None if count is None or before[key] is None else before[key] + count
                 for key, count in zip(("reads", "writes"), moved(launch), strict=True)
             }
+            if (time := predicted(launch)) is not None:
+                first = kernel.get("predicted")
+                kernel["predicted"] = time if first is None else together(first, time)
             if "redfuse.matrices" in launch.attributes:
                 kernel["matrices"] = _plan(launch.attributes["redfuse.matrices"], dims)
             elif "redfuse.no_matrices" in launch.attributes:

@@ -8,18 +8,21 @@ from typing import Any
 
 from .explanation import walk, where
 from .moved import moved
+from .predicted import predicted
 
 
 @dataclasses.dataclass(frozen=True)
 class Launch:
     """kernel: its name for the driver. source: where its first operation was written. reads,
     writes: bytes of its arguments and of its results, each whole and once; None where the types
-    leave an extent open, and for what is no kernel of a cascade (copies, selections)."""
+    leave an extent open, and for what is no kernel of a cascade (copies, selections).
+    predicted_us: microseconds that it is predicted to take, None where nothing is said."""
 
     kernel: str
     source: str
     reads: int | None = None
     writes: int | None = None
+    predicted_us: float | None = None
 
 
 def launches(module: Any, entry: str, explanation: Mapping[str, Any]) -> list[Launch]:
@@ -46,9 +49,8 @@ def of_names(known: Sequence[Launch], names: Sequence[str]) -> list[Launch]:
     by_name: dict[str, Launch] = {}
     for launch in known:
         first = by_name.setdefault(launch.kernel, launch)
-        same = (first.reads, first.writes) == (launch.reads, launch.writes)
-        if not same:
-            by_name[launch.kernel] = dataclasses.replace(first, reads=None, writes=None)
+        if dataclasses.replace(first, source="") != dataclasses.replace(launch, source=""):
+            by_name[launch.kernel] = Launch(first.kernel, first.source)
     return [by_name.get(name, Launch(name, "")) for name in names]
 
 
@@ -60,4 +62,6 @@ def _of_cascade(op: Any, sources: Mapping[str, str]) -> Launch:
     ends = ("_splits", "_states", "_merge", "_map")
     while own not in sources and own.endswith(ends):
         own = own.rpartition("_")[0]
-    return Launch(name, sources.get(own, ""), *moved(op))
+    time = predicted(op)
+    total = None if time is None else time["total_us"]
+    return Launch(name, sources.get(own, ""), *moved(op), total)

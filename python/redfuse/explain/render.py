@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .merges import merge_lines
+from .predicted import predicted_text
 from .selections import selection_lines
 
 _REDUCERS = {
@@ -38,8 +39,9 @@ def render(explanation: Mapping[str, Any]) -> str:
     refused = explanation.get("refused", [])
     arguments = [argument_text(argument) for argument in explanation.get("arguments", [])]
     lines += [*arguments, ""] if arguments else []
-    if len(kernels) > 1 and (text := moves_text(kernels)):
-        lines += [f"{len(kernels)} kernels: {text}", ""]
+    if len(kernels) > 1:
+        told = [text for text in (moves_text(kernels), predicted_text(kernels)) if text]
+        lines += [f"{len(kernels)} kernels: {'; '.join(told)}", ""] if told else []
     for kernel in kernels:
         lines += [*kernel_lines(kernel), ""]
     for selection in explanation.get("selections", []):
@@ -116,6 +118,8 @@ def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
         lines.append(f"  reads     {', '.join(reads)}")
     if text := moves_text([kernel]):
         lines.append(f"  moves     {text}")
+    if text := predicted_text([kernel]):
+        lines.append(f"  takes     {text}")
     schedule = kernel.get("schedule")
     if schedule:
         lines.append(f"  schedule  {schedule_text(schedule)}")

@@ -79,6 +79,8 @@ def test_what_kernels_move(norms: redfuse.Executable) -> None:
     assert last.reads in (first.reads, first.reads + 200 * 4)
     assert last.writes == 300 * 4
     assert last.tb_s == (last.reads + last.writes) / (last.median_us * 1e6)
+    if norms.target.startswith("cuda"):
+        assert all(kernel.predicted_us and kernel.predicted_us > 1 for kernel in kernels)
     places = {kernel["source"] for kernel in norms.explain(json=True)["kernels"]}
     assert {kernel.source for kernel in kernels} <= places
 
@@ -185,17 +187,19 @@ def test_launches_by_name() -> None:
 
 def test_the_table() -> None:
     kernels = (
-        KernelTime("main_0", "attention.mlir:21:10", 123.4, 120.0, 4_200_000, 33_600_000, 0.75),
-        KernelTime("host_1", "", 41.1, 2.5, None, None, 0.25),
+        KernelTime(
+            "main_0", "attention.mlir:21:10", 123.4, 120.0, 4_200_000, 33_600_000, 99.0, 0.75
+        ),
+        KernelTime("host_1", "", 41.1, 2.5, None, None, None, 0.25),
     )
     found = Profile("main", "cuda:sm_90a", 20, True, kernels)
     assert str(found) == (
         "main for cuda:sm_90a: 2 kernels, 164.5 us (median of 20 calls, arguments not in the L2 "
         "cache)\n"
         "\n"
-        "kernel  source                median us  least us   reads   writes  TB/s  share\n"
-        "main_0  attention.mlir:21:10      123.4     120.0  4.2 MB  33.6 MB  0.31   75 %\n"
-        "host_1                             41.1       2.5       -        -     -   25 %"
+        "kernel  source                median us  least us  predicted   reads   writes  TB/s  share\n"
+        "main_0  attention.mlir:21:10      123.4     120.0       99.0  4.2 MB  33.6 MB  0.31   75 %\n"
+        "host_1                             41.1       2.5          -       -        -     -   25 %"
     )
     held = json.loads(json.dumps(found.as_dict()))
     assert held["total_us"] == 164.5
