@@ -25,26 +25,33 @@ using namespace mlir;
 using namespace redfuse;
 
 //===----------------------------------------------------------------------===//
-// Rates: measured on an H200 with the programs of docs/benchmarks/programs.md
+// Rates: fitted to 502 kernels on an H200 (docs/benchmarks/programs.md, "Predicted times")
 //===----------------------------------------------------------------------===//
 
-/// Nanoseconds of a launch that does next to nothing, its own start and end.
-static constexpr double kLaunchNs = 2900;
-/// Shares of the peaks in Chips.def that kernels reach; HBM of an H200 has 1.45 of an H100's.
-static constexpr double kReachedMemory = 1.25, kReachedMatrix = 0.72,
-                        kReachedVector = 0.45;
+/// Nanoseconds of a launch that does next to nothing, between two events.
+static constexpr double kLaunchNs = 4400;
+/// What kernels reach of the bandwidth in Chips.def, which is an H100's.
+static constexpr double kReachedMemory = 1.25;
+/// What threads reach of a lane's addition in a cycle.
+static constexpr double kReachedVector = 0.98;
+/// What matrix units reach of their peak, where other parts are added: of a plan for matrix
+/// units, and of tiles of contractions by warpgroups and by warps.
+static constexpr double kReachedPlan = 1.09, kReachedWgmma = 0.46,
+                        kReachedMmaSync = 0.19;
+/// The part of the shorter times that is added to the longest: beside matrix units, and else.
+static constexpr double kAddedToProducts = 1.15, kAdded = 0.2;
 /// Cycles a nanosecond.
 static constexpr double kGHz = 1.7;
 /// Lanes of a multiprocessor's floating point units.
 static constexpr double kLanes = 128;
-/// What is left of the shorter parts beside the longest.
-static constexpr double kNotOverlapped = 0.25;
 /// How much more than its share of the bandwidth a multiprocessor draws where others are idle.
 static constexpr double kShareOfOne = 2;
 /// How much slower what has its tiles in memory is.
 static constexpr double kTilesInMemory = 2;
 /// Additions' time of reading an element, and of reading it by way of a window.
 static constexpr double kReadCost = 0.5, kWindowCost = 4;
+/// Rounds of blocks from which on the last one, which is not full, makes no difference.
+static constexpr double kManyRounds = 8;
 
 namespace {
 /// A planned kernel as one counts it.
@@ -61,6 +68,7 @@ private:
   double countBlocks(IndexProgramOpInterface program) const;
   double getBytes(Value operand, double most) const;
   double productsOfCycle(ReduceOp reduce) const;
+  double getReachedProducts() const;
 
   LaunchOp launch;
   KernelOp kernel;
@@ -246,6 +254,14 @@ double KernelTime::getBytes(Value operand, double most) const {
   return std::min(elements, most) * size;
 }
 
+double KernelTime::getReachedProducts() const {
+  if (launch->hasAttr(kPlanAttr))
+    return kReachedPlan;
+  auto plan = launch->getAttrOfType<ContractionPlanAttr>(kContractionAttr);
+  return plan && plan.getKind() == MmaKind::Wgmma ? kReachedWgmma
+                                                  : kReachedMmaSync;
+}
+
 PredictedTimeAttr KernelTime::predict() {
   onMatrixUnits = launch->hasAttr(kPlanAttr) ||
                   launch->hasAttr(kContractionAttr) ||
@@ -268,9 +284,9 @@ PredictedTimeAttr KernelTime::predict() {
   double units = double(chip.units);
   double busy = std::min(1.0, blocks / units * kShareOfOne);
   double memory = bytes / (double(chip.bandwidth) * kReachedMemory * busy);
-  double waves = blocks / units;
-  double tail = waves > 8 ? 1 : std::ceil(waves) / waves;
-  double matrix = cycles / units / kGHz / kReachedMatrix * tail;
+  double waves = std::max(blocks, 1.0) / units;
+  double tail = waves > kManyRounds ? 1 : std::ceil(waves) / waves;
+  double matrix = cycles / units / kGHz / getReachedProducts() * tail;
   double vector = additions / (units * kLanes * kGHz * kReachedVector) /
                   std::min(1.0, blocks / units);
   bool isFast = onMatrixUnits || launch->hasAttr(kRegistersAttr);
@@ -279,8 +295,9 @@ PredictedTimeAttr KernelTime::predict() {
     vector *= kTilesInMemory;
   }
   double longest = std::max({memory, matrix, vector});
-  double total = kLaunchNs + longest +
-                 kNotOverlapped * (memory + matrix + vector - longest);
+  double added = onMatrixUnits ? kAddedToProducts : kAdded;
+  double total =
+      kLaunchNs + longest + added * (memory + matrix + vector - longest);
   auto ns = [](double time) { return int64_t(std::min(time, 1e15)); };
   return PredictedTimeAttr::get(launch.getContext(), ns(total), ns(kLaunchNs),
                                 ns(memory), ns(matrix), ns(vector), ns(blocks));

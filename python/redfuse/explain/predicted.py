@@ -11,8 +11,9 @@ PARTS = ("launch", "memory", "matrix", "vector")
 
 
 def predicted(launch: Any) -> dict[str, float] | None:
-    """Of a ``redfuse.launch``: microseconds in all, of the launch, of memory, of matrix units and of
-    what threads compute, and the blocks that have work of their own; None where nothing is said."""
+    """Of a ``redfuse.launch``: microseconds in all, of the launch, of memory, of matrix units and
+    of what threads compute, and the blocks that have work of their own; None where nothing is said.
+    """
     if "redfuse.predicted" not in launch.attributes:
         return None
     said = fields(launch.attributes["redfuse.predicted"], "predicted_time") or {}
