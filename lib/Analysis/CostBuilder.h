@@ -82,6 +82,7 @@ private:
   void addParallelism();
   bool canSplitAlong(const VariableSet &dims) const;
   bool canSplit() const;
+  double getSplitBytes() const;
   void addTime();
 
   const FusionSpace &space;

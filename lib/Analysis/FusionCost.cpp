@@ -338,6 +338,9 @@ double CostBuilder::countCuts(unsigned variable) const {
       });
   if (again == 0)
     return std::max(1.0, isOfTiles ? std::ceil(extent / kMatrixRows) : extent);
+  // A schedule cuts what all reductions keep, and matrix units columns besides.
+  if (target.getName() == "cuda" && products.empty())
+    return 1;
   double cuts = std::ceil(extent / kCutTile);
   return again * (cuts - 1) > kAffordableRepeats * cost.work
              ? 1
@@ -395,14 +398,38 @@ bool CostBuilder::canSplit() const {
   });
 }
 
+/// Of an f32.
+static constexpr double kBytesOfState = 4;
+
+/// Bytes of the states that a split of every block leaves for the last one to merge.
+double CostBuilder::getSplitBytes() const {
+  VariableSet grid = findGrid().value_or(VariableSet());
+  grid.remove_if([&](unsigned v) {
+    return countCuts(v) <
+           getAssumedExtent(space.getVariable(v).extent) / kCutTile;
+  });
+  double bytes = 0;
+  for (const ReductionWork &reduction : reductions) {
+    VariableSet states = reduction.into;
+    states.remove_if([&](unsigned v) { return grid.contains(v); });
+    bytes += kBytesOfState * points(states);
+  }
+  return bytes;
+}
+
 void CostBuilder::addTime() {
   double units = target.getUnits();
   double moving = cost.bytes / target.getBandwidth();
   double rate = target.getFlops();
   // A GPU's blocks can fold a split each and merge in the same launch, where
   // reading the data is what takes the time.
-  if (target.getName() == "cuda" && moving > cost.work / rate && canSplit())
-    cost.parallelism = std::max(cost.parallelism, units);
+  double merging = 0;
+  if (target.getName() == "cuda" && moving > cost.work / rate && canSplit() &&
+      cost.parallelism < units) {
+    double share = target.getBandwidth() / units * kBandwidthOfOne;
+    merging = units / cost.parallelism * getSplitBytes() / share;
+    cost.parallelism = units;
+  }
   // The share of the units that work: blocks come in rounds.
   double busy =
       cost.parallelism / (units * std::ceil(cost.parallelism / units));
@@ -410,7 +437,7 @@ void CostBuilder::addTime() {
   double drawn = std::min(1.0, kBandwidthOfOne * busy);
   cost.timeIfBusy = target.getLaunchNs() + std::max(cost.work / rate, moving);
   cost.time = target.getLaunchNs() +
-              std::max(cost.work / (rate * busy), moving / drawn);
+              std::max(cost.work / (rate * busy), moving / drawn) + merging;
 }
 
 GroupCost CostBuilder::run() {
