@@ -80,9 +80,8 @@ private:
   std::optional<VariableSet> findGrid() const;
   double countCuts(unsigned variable) const;
   void addParallelism();
-  bool canSplitAlong(const VariableSet &dims) const;
-  bool canSplit() const;
-  double getSplitBytes() const;
+  std::optional<double> findSplitBytesAlong(const VariableSet &dims) const;
+  std::optional<double> findSplitBytes() const;
   void addTime();
 
   const FusionSpace &space;

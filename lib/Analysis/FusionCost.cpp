@@ -353,17 +353,22 @@ void CostBuilder::addParallelism() {
     cost.parallelism *= countCuts(v);
 }
 
-/// Whether blocks can fold a split each along `dims`. What reductions are over beside
-/// these is whole in every block: its threads must hold it. So are the states, and the
-/// last block to finish merges those of all. What is reduced of merged states alone (the mean
-/// of the losses of rows) would wait for that, which no split does.
-bool CostBuilder::canSplitAlong(const VariableSet &dims) const {
+/// Of an f32.
+static constexpr double kBytesOfState = 4;
+
+/// Bytes of the states of a split, where blocks can fold a split each along `dims`; else none.
+/// What reductions are over beside these is whole in every block: its threads must hold it. So
+/// are the states, and the last block to finish merges those of all. What is reduced of merged
+/// states alone (the mean of the losses of rows) would wait for that, which no split does.
+std::optional<double>
+CostBuilder::findSplitBytesAlong(const VariableSet &dims) const {
   VariableSet grid = findGrid().value_or(VariableSet());
   grid.remove_if([&](unsigned v) {
     return countCuts(v) <
            getAssumedExtent(space.getVariable(v).extent) / kCutTile;
   });
-  return llvm::all_of(reductions, [&](const ReductionWork &reduction) {
+  double bytes = 0;
+  for (const ReductionWork &reduction : reductions) {
     double whole = 1;
     size_t numShared = 0;
     for (unsigned v : reduction.over) {
@@ -373,48 +378,42 @@ bool CostBuilder::canSplitAlong(const VariableSet &dims) const {
       else
         whole *= ShapedType::isDynamic(extent) ? kHeldElements + 1 : extent;
     }
+    if (whole > kHeldElements)
+      return std::nullopt;
+    if (numShared == 0) {
+      if (!llvm::all_of(dims,
+                        [&](unsigned v) { return reduction.into.contains(v); }))
+        return std::nullopt;
+      continue;
+    }
     VariableSet states = reduction.into;
     states.remove_if([&](unsigned v) { return grid.contains(v); });
-    bool isBefore = llvm::all_of(
-        dims, [&](unsigned v) { return reduction.into.contains(v); });
-    return whole <= kHeldElements &&
-           (numShared == 0
-                ? isBefore
-                : numShared == dims.size() && points(states) <= kSplitStates);
-  });
-}
-
-/// Whether blocks can fold a split each of what some reduction is over, or of what it
-/// is over beside the dims of another one (`redfuse-nest-reductions`).
-bool CostBuilder::canSplit() const {
-  return llvm::any_of(reductions, [&](const ReductionWork &longer) {
-    return canSplitAlong(longer.over) ||
-           llvm::any_of(reductions, [&](const ReductionWork &nested) {
-             VariableSet rest = longer.over;
-             rest.remove_if(
-                 [&](unsigned v) { return nested.over.contains(v); });
-             return !rest.empty() && canSplitAlong(rest);
-           });
-  });
-}
-
-/// Of an f32.
-static constexpr double kBytesOfState = 4;
-
-/// Bytes of the states that a split of every block leaves for the last one to merge.
-double CostBuilder::getSplitBytes() const {
-  VariableSet grid = findGrid().value_or(VariableSet());
-  grid.remove_if([&](unsigned v) {
-    return countCuts(v) <
-           getAssumedExtent(space.getVariable(v).extent) / kCutTile;
-  });
-  double bytes = 0;
-  for (const ReductionWork &reduction : reductions) {
-    VariableSet states = reduction.into;
-    states.remove_if([&](unsigned v) { return grid.contains(v); });
+    if (numShared != dims.size() || points(states) > kSplitStates)
+      return std::nullopt;
     bytes += kBytesOfState * points(states);
   }
   return bytes;
+}
+
+/// The same of what some reduction is over, or of what it is over beside the dims of another
+/// one (`redfuse-nest-reductions`): the fewest bytes.
+std::optional<double> CostBuilder::findSplitBytes() const {
+  std::optional<double> least;
+  auto consider = [&](const VariableSet &dims) {
+    std::optional<double> bytes = findSplitBytesAlong(dims);
+    if (bytes && (!least || *bytes < *least))
+      least = bytes;
+  };
+  for (const ReductionWork &longer : reductions) {
+    consider(longer.over);
+    for (const ReductionWork &nested : reductions) {
+      VariableSet rest = longer.over;
+      rest.remove_if([&](unsigned v) { return nested.over.contains(v); });
+      if (!rest.empty())
+        consider(rest);
+    }
+  }
+  return least;
 }
 
 void CostBuilder::addTime() {
@@ -424,12 +423,13 @@ void CostBuilder::addTime() {
   // A GPU's blocks can fold a split each and merge in the same launch, where
   // reading the data is what takes the time.
   double merging = 0;
-  if (target.getName() == "cuda" && moving > cost.work / rate && canSplit() &&
-      cost.parallelism < units) {
-    double share = target.getBandwidth() / units * kBandwidthOfOne;
-    merging = units / cost.parallelism * getSplitBytes() / share;
-    cost.parallelism = units;
-  }
+  if (target.getName() == "cuda" && moving > cost.work / rate &&
+      cost.parallelism < units)
+    if (std::optional<double> bytes = findSplitBytes()) {
+      double share = target.getBandwidth() / units * kBandwidthOfOne;
+      merging = units / cost.parallelism * *bytes / share;
+      cost.parallelism = units;
+    }
   // The share of the units that work: blocks come in rounds.
   double busy =
       cost.parallelism / (units * std::ceil(cost.parallelism / units));

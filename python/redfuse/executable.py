@@ -343,10 +343,10 @@ class Executable:
             arrays = self.interface.in_memory(places, arrays)
         return tuple(self._copies.contiguous(arrays, None) or arrays)
 
-    def explain(self, json: bool = False, tex: bool = False) -> Any:
+    def explain(self, json: bool = False, tex: bool = False, html: bool = False) -> Any:
         """What was fused, how, and why not where not, with the formulas by which partial results
         merge: text, with ``json`` the object of docs/user/explain.md, with ``tex`` the merges in
-        LaTeX."""
+        LaTeX, with ``html`` a page that stands alone."""
         from .explain.merges import to_tex, with_merges
 
         explanation = with_merges(self.explanation, self.source, self.options, self.target)
@@ -356,6 +356,10 @@ class Executable:
             return explanation
         if tex:
             return to_tex(explanation)
+        if html:
+            from .explain.page import page
+
+            return page(explanation, self.signature.name, self.target)
         from .explain.render import render
 
         return render(explanation)

@@ -160,7 +160,7 @@ void KernelTime::add(IndexProgramOpInterface program) {
   if (failed(sets))
     return;
   extents = llvm::map_to_vector(getStaticExtents(program), [](int64_t extent) {
-    return getAssumedExtent(extent);
+    return std::max(1.0, getAssumedExtent(extent));
   });
   blocks = std::max(blocks, countBlocks(program));
   auto extentOf = [&](unsigned d) { return extents[d]; };

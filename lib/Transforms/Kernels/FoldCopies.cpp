@@ -27,7 +27,8 @@ static unsigned getBytes(Type type) {
       !type.isInteger(32) && !type.isInteger(64))
     return 0;
   unsigned bits = type.getIntOrFloatBitWidth();
-  return bits % 8 == 0 && llvm::isPowerOf2_32(bits) ? bits / 8 : 0;
+  return bits <= 64 && bits % 8 == 0 && llvm::isPowerOf2_32(bits) ? bits / 8
+                                                                  : 0;
 }
 
 /// The bytes of a tensor that is a constant, perhaps with other dims; none if it is not.

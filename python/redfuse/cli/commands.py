@@ -264,18 +264,22 @@ def explain(
         bool, typer.Option("--merges", help="Only how partial results merge.")
     ] = False,
     tex: Annotated[bool, typer.Option("--tex", help="The merges, in LaTeX.")] = False,
+    html: Annotated[
+        bool,
+        typer.Option("--html", help="A page: the graph of kernels, their times, and all else."),
+    ] = False,
     target: Target = "auto",
     entry: Entry = None,
     option: Settings = None,
 ) -> None:
     """Show what was fused and how, and for what was not, why and where."""
-    if json + merges + tex > 1:
-        raise ArgumentError("expected one of --json, --merges and --tex")
+    if json + merges + tex + html > 1:
+        raise ArgumentError("expected one of --json, --merges, --tex and --html")
     executable = _load(file, target, _options(entry, False, option))
     if json:
         print(json_module.dumps(executable.explain(json=True), indent=2))
-    elif tex:
-        print(executable.explain(tex=True))
+    elif tex or html:
+        print(executable.explain(tex=tex, html=html))
     elif merges:
         from ..explain.render import render_merges
 

@@ -14,6 +14,7 @@ from typing import Any
 from ..affine import dims_of
 from ..attributes import Schedule, fields, plain
 from ..errors import _position, position_text
+from . import flow
 from .moved import moved
 from .predicted import predicted, together
 from .selections import add_ways, selections
@@ -58,6 +59,7 @@ class Recorder:
             kernel.setdefault("name", f"kernel_{number}")
         keys = ("name", "source", "inputs", "cascades", "schedule")
         optional = (
+            "flow",
             "moves",
             "predicted",
             "matrices",
@@ -97,11 +99,17 @@ class Recorder:
     def _plans(self, module: Any) -> None:
         """How launches run: on matrix units, or why they do not, in tiles that are brought to
         shared memory or packed for a CPU's caches, and in registers."""
+        seen = flow.Flow()
         for launch in walk(module.operation, "redfuse.launch"):
             kernel = self._launched(launch)
             if kernel is None:
                 continue
             dims = [dim["name"] for dim in kernel["cascades"][0]["dims"]]
+            hands = seen.of(launch, kernel["name"])
+            earlier = kernel.get("flow")
+            kernel["flow"] = (
+                hands if earlier is None else flow.together(earlier, hands, kernel["name"])
+            )
             # Of splits that other launches merge: what all of them move.
             before = kernel.get("moves", {"reads": 0, "writes": 0})
             kernel["moves"] = {

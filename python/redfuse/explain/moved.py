@@ -18,15 +18,15 @@ def moved(launch: Any) -> tuple[int | None, int | None]:
 
     count = ir.DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"])[0]
     operands = list(launch.operands)
-    return _bytes(operands[:count]), _bytes(operands[count:])
+    return bytes_of(operands[:count]), bytes_of(operands[count:])
 
 
-def _bytes(values: Iterable[Any]) -> int | None:
+def bytes_of(values: Iterable[Any]) -> int | None:
     """Of all that is in memory of some operands."""
     import mlir.ir as ir
 
     total = 0
-    for value in {_root(value) for value in values}:
+    for value in {root(value) for value in values}:
         kind = value.type
         if not isinstance(kind, ir.MemRefType):
             continue
@@ -37,7 +37,7 @@ def _bytes(values: Iterable[Any]) -> int | None:
     return total
 
 
-def _root(value: Any) -> Any:
+def root(value: Any) -> Any:
     """What a value is all of, in another shape."""
     import mlir.ir as ir
 

@@ -36,5 +36,6 @@ def predicted_text(kernels: Sequence[Mapping[str, Any]]) -> str:
     total = sum(each["total_us"] for each in known)
     part = max(PARTS, key=lambda name: sum(each[f"{name}_us"] for each in known))
     most = sum(each[f"{part}_us"] for each in known)
-    words = {"launch": "launches", "matrix": "matrix units", "vector": "what threads compute"}
+    launch = "the launch" if len(known) == 1 else "launches"
+    words = {"launch": launch, "matrix": "matrix units", "vector": "what threads compute"}
     return f"{total:.1f} us predicted, most of it {words.get(part, part)} ({most:.1f} us)"
