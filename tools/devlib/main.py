@@ -105,11 +105,11 @@ def available_workers() -> int:
 
 def run_torch_sample(venv: Venv) -> int:
     """What of the tests with PyTorch is in CI: programs over several processes, a sample of its
-    operations, and one of nine of the others."""
+    operations, and one of eleven of the others."""
     if not install_cpu_torch(venv):
         say("no PyTorch for CPUs among pip's indexes: its tests are left out (test --torch)")
         return 0
-    os.environ["REDFUSE_TEST_TORCH"] = "9"
+    os.environ["REDFUSE_TEST_TORCH"] = "11"
     folders = [str(ROOT / "test" / name) for name in TORCH_FOLDERS]
     return run_pytest(venv, folders, workers=available_workers())
 
@@ -303,7 +303,7 @@ def command_gpu(arguments: list[str]) -> int:
 def command_ci(arguments: list[str]) -> int:
     """Set-up, build, lint, docs and tests, of those with many parameters fewer than `test` runs;
     --clean removes .venv and build/dev first."""
-    os.environ.setdefault("REDFUSE_TEST_FEWER", "3")
+    os.environ.setdefault("REDFUSE_TEST_FEWER", "4")
     if "--clean" in arguments:
         shutil.rmtree(BUILD, ignore_errors=True)
         if Venv().owned:
