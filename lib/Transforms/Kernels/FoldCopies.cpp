@@ -148,7 +148,7 @@ bool ConstantMap::findOffsets() {
 
 /// To the nearest float of TF32, the even one of two.
 static uint64_t roundToTF32(uint64_t bits) {
-  if ((bits & 0x7f800000) == 0x7f800000) // no number may become infinite
+  if ((bits & 0x7f800000) == 0x7f800000) // infinite, or no number
     return (bits & 0x7fffff) ? (bits | 0x400000) & 0xffffe000 : bits;
   return (bits + 0xfff + (bits >> 13 & 1)) & 0xffffe000;
 }

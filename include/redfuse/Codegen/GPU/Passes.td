@@ -128,7 +128,7 @@ def PredictTimes : Pass<"redfuse-predict-times", "mlir::ModuleOp"> {
   let description = [{
     Behind all plans: each launch gets `redfuse.predicted`, the nanoseconds that it is predicted to
     take on the GPU of the module's `redfuse.target`, from its plan, the extents of its kernel and the
-    rates that kernels were measured to reach (`Rates.def`). Nothing is chosen by it. An
+    rates that kernels were measured to reach (`KernelTime.cpp`). Nothing is chosen by it. An
     extent that is not known counts as 1024.
 
     ```mlir
@@ -140,8 +140,8 @@ def PredictTimes : Pass<"redfuse-predict-times", "mlir::ModuleOp"> {
 
     ```mlir
     redfuse.launch @k ins(%x : memref<4096x4096xbf16>) outs(%y : memref<4096x4096xbf16>)
-        {redfuse.predicted = #redfuse.predicted_time<total = 20700, launch = 2900, memory = 16700,
-                                                     matrix = 0, vector = 3600, blocks = 4096>,
+        {redfuse.predicted = #redfuse.predicted_time<total = ..., launch = ..., memory = ..., matrix = 0,
+                                                     vector = ..., blocks = 4096>,
          redfuse.registers = #redfuse.register_layout<...>}
     ```
   }];

@@ -444,8 +444,8 @@ def Redfuse_PredictedTimeAttr : Redfuse_Attr<"PredictedTime", "predicted_time"> 
   let summary = "how long a launch of a kernel is predicted to take";
   let description = [{
     Nanoseconds: of the launch, of moving what it reads and writes through memory, of the products
-    of matrix units, and of what threads compute. The last three overlap: `total` is the launch and the
-    longest of them, and a part of the others. `blocks` have work of their own.
+    of matrix units, and of what threads compute. `total` is the launch, the longest of the other
+    three, and what does not overlap with it. `blocks` have work of their own.
     `redfuse-predict-times` puts it on a launch (`redfuse.predicted`).
 
     Example:
