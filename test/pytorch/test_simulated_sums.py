@@ -32,6 +32,9 @@ CASES: dict[str, Case] = {
     "odd_columns_f32": (lambda x, w: torch.nn.functional.linear(x, w).float() * 0.3,
                         [rows(200, 64).half(), rows(333, 64, seed=1).half()]),
     "even_columns": (torch.nn.functional.linear, [rows(300, 64).half(), rows(1002, 64, seed=1).half()]),
+    # Ranks of the smallest; means of prefixes of rows that no vector fits.
+    "smallest": (lambda x: x.topk(5, largest=False)[0], [rows(9, 61)]),
+    "prefixes": (lambda x: (torch.cumsum(x, 1).exp().mean(1), torch.cumsum(x, 1).mean(1)), [rows(257, 91)]),
     # Planes of odd rows.
     "planes": (lambda x: torch.nn.functional.batch_norm(x, None, None, None, None, True), [rows(13, 5, 10, 10).half().float()]),
     # Windows along a sequence whose channels lie side by side.

@@ -3,43 +3,95 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace redfuse;
 using tm_tensor::TopkOp;
 
-/// Whether the region places larger values first (true) or smaller ones (false),
-/// and of equal ones the first; nothing where it says something else.
-static std::optional<bool> placesLargerFirst(TopkOp op) {
+namespace {
+/// Which of two values is placed first; of equal ones the first.
+enum class Placing {
+  /// The larger one; NaN as the reducer has it, larger than all.
+  Larger,
+  /// The smaller one; NaN, if a comparison leaves it open, smaller than all.
+  Smaller,
+  /// The smaller one, NaN behind all numbers.
+  SmallerNanLast,
+};
+} // namespace
+
+/// Whether `compare` of two values says that `x` is larger (true) or smaller (false) than `y`,
+/// `orEqual` or not.
+static std::optional<bool> readComparison(Operation *compare, Value x, Value y,
+                                          bool orEqual) {
+  if (!compare || compare->getNumOperands() != 2)
+    return std::nullopt;
+  Value lhs = compare->getOperand(0), rhs = compare->getOperand(1);
+  bool isFlipped = lhs == y && rhs == x;
+  if (!isFlipped && (lhs != x || rhs != y))
+    return std::nullopt;
+  bool greater, less;
+  if (auto f = dyn_cast<arith::CmpFOp>(compare)) {
+    using P = arith::CmpFPredicate;
+    P p = f.getPredicate();
+    greater = orEqual ? p == P::OGE || p == P::UGE : p == P::OGT || p == P::UGT;
+    less = orEqual ? p == P::OLE || p == P::ULE : p == P::OLT || p == P::ULT;
+  } else if (auto i = dyn_cast<arith::CmpIOp>(compare)) {
+    using P = arith::CmpIPredicate;
+    greater = i.getPredicate() == (orEqual ? P::sge : P::sgt);
+    less = i.getPredicate() == (orEqual ? P::sle : P::slt);
+  } else {
+    return std::nullopt;
+  }
+  if (!greater && !less)
+    return std::nullopt;
+  return greater != isFlipped;
+}
+
+/// The value of which `v` says that it is NaN.
+static Value getTestedForNan(Value v) {
+  auto compare = v.getDefiningOp<arith::CmpFOp>();
+  bool isTest = compare &&
+                compare.getPredicate() == arith::CmpFPredicate::UNO &&
+                compare.getLhs() == compare.getRhs();
+  return isTest ? compare.getLhs() : Value();
+}
+
+/// The order of a region; nothing where it says something else. A sort that became a top-k
+/// says when the new value does *not* go first: where the placed one is as good, or NaN is in
+/// its place.
+static std::optional<Placing> readOrder(TopkOp op) {
   Block &body = op.getRegion().front();
   auto yield = cast<tm_tensor::YieldOp>(body.getTerminator());
   if (yield.getNumOperands() != 1)
     return std::nullopt;
-  Operation *compare = yield.getOperand(0).getDefiningOp();
-  if (!compare || compare->getNumOperands() != 2)
-    return std::nullopt;
   Value fresh = body.getArgument(0), placed = body.getArgument(1);
-  Value lhs = compare->getOperand(0), rhs = compare->getOperand(1);
-  bool isFlipped = lhs == placed && rhs == fresh;
-  if (!isFlipped && (lhs != fresh || rhs != placed))
-    return std::nullopt;
-  bool greater;
-  if (auto f = dyn_cast<arith::CmpFOp>(compare)) {
-    using P = arith::CmpFPredicate;
-    P p = f.getPredicate();
-    greater = p == P::OGT || p == P::UGT;
-    if (!greater && p != P::OLT && p != P::ULT)
+  auto flip = yield.getOperand(0).getDefiningOp<arith::XOrIOp>();
+  if (!flip) {
+    std::optional<bool> larger = readComparison(
+        yield.getOperand(0).getDefiningOp(), fresh, placed, /*orEqual=*/false);
+    if (!larger)
       return std::nullopt;
-  } else if (auto i = dyn_cast<arith::CmpIOp>(compare)) {
-    using P = arith::CmpIPredicate;
-    P p = i.getPredicate();
-    greater = p == P::sgt;
-    if (!greater && p != P::slt)
-      return std::nullopt;
-  } else {
-    return std::nullopt;
+    return *larger ? Placing::Larger : Placing::Smaller;
   }
-  return greater != isFlipped;
+  if (!matchPattern(flip.getRhs(), m_One()))
+    return std::nullopt;
+  auto either = flip.getLhs().getDefiningOp<arith::OrIOp>();
+  if (!either)
+    return std::nullopt;
+  Value nan = getTestedForNan(either.getRhs()), compare = either.getLhs();
+  if (!nan) {
+    nan = getTestedForNan(either.getLhs());
+    compare = either.getRhs();
+  }
+  std::optional<bool> larger =
+      readComparison(compare.getDefiningOp(), placed, fresh, /*orEqual=*/true);
+  if (larger && *larger && nan == placed)
+    return Placing::Larger;
+  if (larger && !*larger && nan == fresh)
+    return Placing::SmallerNanLast;
+  return std::nullopt;
 }
 
 /// Turns the order of values round and back.
@@ -49,6 +101,56 @@ static Value reverseOrder(OpBuilder &b, Location loc, Value v) {
   Value ones =
       arith::ConstantOp::create(b, loc, b.getIntegerAttr(v.getType(), -1));
   return arith::XOrIOp::create(b, loc, v, ones);
+}
+
+/// What the bits of a float are as a number of the same order, and back: where the sign is
+/// set, all other bits are flipped.
+static Value flipNegative(OpBuilder &b, Location loc, Value bits) {
+  auto type = cast<IntegerType>(bits.getType());
+  auto constant = [&](const APInt &value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
+  };
+  unsigned width = type.getWidth();
+  Value sign =
+      arith::ShRSIOp::create(b, loc, bits, constant(APInt(width, width - 1)));
+  Value others = arith::AndIOp::create(
+      b, loc, sign, constant(APInt::getSignedMaxValue(width)));
+  return arith::XOrIOp::create(b, loc, bits, others);
+}
+
+/// A number that is larger the smaller a float is, and least of all where it is NaN. Floats of
+/// fewer bits are ordered as f32; the two zeros are one.
+static Value makeKey(OpBuilder &b, Location loc, Value v) {
+  auto type = cast<FloatType>(v.getType());
+  if (type.getWidth() < 32) {
+    type = b.getF32Type();
+    v = arith::ExtFOp::create(b, loc, type, v);
+  }
+  auto constant = [&](const APFloat &value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+  };
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  Value zero = constant(APFloat::getZero(semantics));
+  Value isZero =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, v, zero);
+  v = arith::SelectOp::create(b, loc, isZero, zero, v);
+  Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, v, v);
+  v = arith::SelectOp::create(b, loc, isNan,
+                              constant(APFloat::getNaN(semantics)), v);
+  Value bits =
+      arith::BitcastOp::create(b, loc, b.getIntegerType(type.getWidth()), v);
+  return reverseOrder(b, loc, flipNegative(b, loc, bits));
+}
+
+/// The float that a key was made of.
+static Value readKey(OpBuilder &b, Location loc, Value key, Type type) {
+  bool isNarrow = type.getIntOrFloatBitWidth() < 32;
+  Value bits = flipNegative(b, loc, reverseOrder(b, loc, key));
+  Value v =
+      arith::BitcastOp::create(b, loc, isNarrow ? b.getF32Type() : type, bits);
+  if (isNarrow)
+    v = arith::TruncFOp::create(b, loc, type, v);
+  return v;
 }
 
 LogicalResult redfuse::raiseTopk(TopkOp op, RewriterBase &rewriter,
@@ -61,8 +163,8 @@ LogicalResult redfuse::raiseTopk(TopkOp op, RewriterBase &rewriter,
   if (op.getInputs().size() != 1 || op.getOutputs().size() != 2)
     return refuse("a top-k with indices of its own",
                   "let the indices be the positions along the dimension");
-  std::optional<bool> largerFirst = placesLargerFirst(op);
-  if (!largerFirst)
+  std::optional<Placing> order = readOrder(op);
+  if (!order)
     return refuse("a top-k whose region is not a strict comparison of the new "
                   "value with the placed one",
                   "compare by ogt or olt (sgt or slt)");
@@ -119,8 +221,10 @@ LogicalResult redfuse::raiseTopk(TopkOp op, RewriterBase &rewriter,
   Block *body = rewriter.createBlock(&cascade.getBody(), {},
                                      inputType.getElementType(), loc);
   Value value = body->getArgument(0);
-  if (!*largerFirst)
+  if (*order == Placing::Smaller)
     value = reverseOrder(rewriter, loc, value);
+  else if (*order == Placing::SmallerNanLast)
+    value = makeKey(rewriter, loc, value);
   Value index = IndexOp::create(rewriter, loc, rewriter.getIndexType(),
                                 rewriter.getI64IntegerAttr(along));
   if (!indicesType.getElementType().isIndex())
@@ -130,8 +234,10 @@ LogicalResult redfuse::raiseTopk(TopkOp op, RewriterBase &rewriter,
       ReduceOp::create(rewriter, loc, Reducer::TopK, ValueRange{value, index},
                        ArrayRef<int64_t>{along}, into);
   Value best = reduce.getResult(0);
-  if (!*largerFirst)
+  if (*order == Placing::Smaller)
     best = reverseOrder(rewriter, loc, best);
+  else if (*order == Placing::SmallerNanLast)
+    best = readKey(rewriter, loc, best, inputType.getElementType());
   YieldOp::create(rewriter, loc, ValueRange{best, reduce.getResult(1)});
   rewriter.replaceOp(op, cascade);
   return success();

@@ -34,6 +34,51 @@ func.func @smallest(%x: tensor<5x9xi32>) -> (tensor<3x9xi32>, tensor<3x9xindex>)
   return %0#0, %0#1 : tensor<3x9xi32>, tensor<3x9xindex>
 }
 
+// NaN behind all numbers, as a sort that keeps its first elements says it: the order of keys,
+// integers that are larger the smaller the number is.
+// CHECK-LABEL: func.func @smallest_nan_last
+// CHECK:       ^bb0(%[[X:.*]]: bf16):
+// CHECK:         %[[F:.*]] = arith.extf %[[X]] : bf16 to f32
+// CHECK:         arith.cmpf uno
+// CHECK:         arith.bitcast %{{.*}} : f32 to i32
+// CHECK:         %[[T:.*]]:2 = redfuse.reduce topk %{{.*}}, %{{.*}} over [1] into [0, 2] : i32, i64
+// CHECK:         %[[B:.*]] = arith.bitcast %{{.*}} : i32 to f32
+// CHECK:         %[[R:.*]] = arith.truncf %[[B]] : f32 to bf16
+// CHECK:         redfuse.yield %[[R]], %[[T]]#1
+func.func @smallest_nan_last(%x: tensor<5x9xbf16>) -> (tensor<5x3xbf16>, tensor<5x3xi64>) {
+  %v = tensor.empty() : tensor<5x3xbf16>
+  %i = tensor.empty() : tensor<5x3xi64>
+  %0:2 = tm_tensor.topk dimension(1) ins(%x : tensor<5x9xbf16>) outs(%v, %i : tensor<5x3xbf16>, tensor<5x3xi64>) {
+  ^bb0(%new: bf16, %placed: bf16):
+    %true = arith.constant true
+    %less = arith.cmpf ole, %placed, %new : bf16
+    %nan = arith.cmpf uno, %new, %new : bf16
+    %stays = arith.ori %less, %nan : i1
+    %c = arith.xori %stays, %true : i1
+    tm_tensor.yield %c : i1
+  } -> tensor<5x3xbf16>, tensor<5x3xi64>
+  return %0#0, %0#1 : tensor<5x3xbf16>, tensor<5x3xi64>
+}
+
+// NaN before all numbers: the reducer's own order.
+// CHECK-LABEL: func.func @largest_nan_first
+// CHECK:       ^bb0(%[[X:.*]]: f32):
+// CHECK:         redfuse.reduce topk %[[X]], %{{.*}} over [1] into [0, 2] : f32, i64
+func.func @largest_nan_first(%x: tensor<5x9xf32>) -> (tensor<5x3xf32>, tensor<5x3xi64>) {
+  %v = tensor.empty() : tensor<5x3xf32>
+  %i = tensor.empty() : tensor<5x3xi64>
+  %0:2 = tm_tensor.topk dimension(1) ins(%x : tensor<5x9xf32>) outs(%v, %i : tensor<5x3xf32>, tensor<5x3xi64>) {
+  ^bb0(%new: f32, %placed: f32):
+    %true = arith.constant true
+    %nan = arith.cmpf uno, %placed, %placed : f32
+    %more = arith.cmpf oge, %placed, %new : f32
+    %stays = arith.ori %nan, %more : i1
+    %c = arith.xori %stays, %true : i1
+    tm_tensor.yield %c : i1
+  } -> tensor<5x3xf32>, tensor<5x3xi64>
+  return %0#0, %0#1 : tensor<5x3xf32>, tensor<5x3xi64>
+}
+
 // -----
 
 // CHECK-LABEL: func.func @last_of_equals
