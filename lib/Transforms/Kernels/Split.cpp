@@ -320,13 +320,28 @@ SmallVector<Value> Splitter::mergeSplits(ArrayRef<SmallVector<Value>> splits,
   return result;
 }
 
-/// Whether the results have the folded dims.
+/// Whether results are a map of their own over merged states: they have the folded dims, or
+/// so many elements beside what the states have that each of them would merge too often.
 bool Splitter::isMap() const {
   SmallBitVector over =
       toDimSet(FoldOp(fold).getOver(), FoldOp(fold).getNumIterationDims());
-  return llvm::any_of(
-      FinalizeOp(finalize).getIndexingMapsArray(),
-      [&](AffineMap map) { return getDimsOf(map).anyCommon(over); });
+  SmallVector<AffineMap> maps = FinalizeOp(finalize).getIndexingMapsArray();
+  if (llvm::any_of(
+          maps, [&](AffineMap map) { return getDimsOf(map).anyCommon(over); }))
+    return true;
+  SmallBitVector ofStates(over.size()), ofResults(over.size());
+  for (AffineMap map : stateMaps)
+    ofStates |= getDimsOf(map);
+  for (AffineMap map : maps)
+    ofResults |= getDimsOf(map);
+  SmallVector<int64_t> extents = getStaticExtents(finalize);
+  double elements = 1;
+  for (unsigned d : ofResults.set_bits())
+    elements *= getAssumedExtent(extents[d]);
+  ofResults.reset(ofStates);
+  return ofResults.any() &&
+         elements * double(stateMaps.size()) * double(schedule.getSplits()) >
+             kMostRepeatedMerges;
 }
 
 /// The finalisation of merged states, in the block that merged them; what else it

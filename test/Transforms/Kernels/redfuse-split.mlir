@@ -192,3 +192,40 @@ func.func @apart_of(%x: memref<64x80xf32>, %o: memref<64xf32>) {
   redfuse.launch @apart ins(%x : memref<64x80xf32>) outs(%o : memref<64xf32>)
   return
 }
+
+// Results of so many elements beside the state's that each would merge too often: a map follows,
+// as above.
+// CHECK-LABEL: redfuse.kernel @wide_merge
+// CHECK:         outs(%{{.*}} : tensor<64xf32>)
+// CHECK-LABEL: redfuse.kernel @wide_map
+// CHECK-SAME:    schedule = #redfuse.schedule<map, grid = [0, 2]
+#row3 = affine_map<(i, j, k) -> (i)>
+#data3 = affine_map<(i, j, k) -> (i, j)>
+#wide3 = affine_map<(i, j, k) -> (i, k)>
+redfuse.kernel @wide attributes {num_inputs = 1 : i64,
+    schedule = #redfuse.schedule<split, grid = [0], tiles = [8, 16, 0], stream = [1], splits = 2>} {
+^bb0(%x: tensor<64x80xf32>, %init: tensor<64x20000xf32>):
+  %e = tensor.empty() : tensor<64xf32>
+  %s = redfuse.fold {indexing_maps = [#data3, #row3], over = array<i64: 1>, identities = [0.0 : f32]}
+      ins(%x : tensor<64x80xf32>) outs(%e : tensor<64xf32>)
+  step {
+  ^bb0(%v: f32, %t: f32):
+    %a = redfuse.reduce add %v over [1] into [0] : f32
+    %n = arith.addf %t, %a : f32
+    redfuse.yield %n : f32
+  } merge {
+  ^bb0(%a: f32, %b: f32):
+    %n = arith.addf %a, %b : f32
+    redfuse.yield %n : f32
+  } -> tensor<64xf32>
+  %r = redfuse.finalize {indexing_maps = [#row3, #wide3]} ins(%s : tensor<64xf32>) outs(%init : tensor<64x20000xf32>) {
+  ^bb0(%t: f32):
+    redfuse.yield %t : f32
+  } -> tensor<64x20000xf32>
+  redfuse.yield %r : tensor<64x20000xf32>
+}
+
+func.func @wide_results(%x: tensor<64x80xf32>, %o: tensor<64x20000xf32>) -> tensor<64x20000xf32> {
+  %r = redfuse.launch @wide ins(%x : tensor<64x80xf32>) outs(%o : tensor<64x20000xf32>) -> tensor<64x20000xf32>
+  return %r : tensor<64x20000xf32>
+}
