@@ -210,7 +210,7 @@ void ThreadShares::dealStreamed(int64_t threads, int64_t most,
     // What a thread has of it lies side by side, where memory has it so.
     int64_t own = demands.capacity[d] / layout.dims[d].threads,
             run = own & -own;
-    if (demands.isMultiple(d, layout.dims[d].threads * run) &&
+    if (own != 0 && demands.isMultiple(d, layout.dims[d].threads * run) &&
         llvm::any_of(demands.accesses, [&](const TensorAccess &access) {
           return access.isInput && access.contiguous == d;
         }))
