@@ -4,6 +4,7 @@
 #include "redfuse/Analysis/ScheduleChoice.h"
 #include "redfuse/Codegen/GPU/Contractions/ContractionPlan.h"
 #include "redfuse/Codegen/GPU/MatrixUnits/Plan/MatrixPlan.h"
+#include "redfuse/Codegen/GPU/KernelTime.h"
 #include "redfuse/Codegen/GPU/ProductPlan.h"
 #include "redfuse/Codegen/GPU/RegisterPlan.h"
 #include "redfuse/Pipelines/Pipelines.h"
@@ -19,6 +20,17 @@ using namespace redfuse;
 static constexpr StringLiteral kStages[] = {
     "fuse", "schedule", "derive", "outline", "bufferize", "share", "plan"};
 
+/// What threads may take to multiply matrices, of what a launch takes by itself. Estimated.
+static constexpr double kShortOfLaunch = 0.25;
+
+/// Whether a launch takes little longer than one that does nothing: another one, for matrix
+/// units, would take more than threads that multiply.
+static bool isShort(LaunchOp launch) {
+  auto time = launch->getAttrOfType<PredictedTimeAttr>(kPredictedAttr);
+  return time && time.getTotal() - time.getLaunch() <=
+                     kShortOfLaunch * time.getLaunch();
+}
+
 /// How one launch will run.
 static KernelPlan getPlan(LaunchOp launch) {
   auto has = [&](StringRef plan) { return launch->hasAttr(plan); };
@@ -33,7 +45,8 @@ static KernelPlan getPlan(LaunchOp launch) {
   auto programs = kernel.getBody().front().getOps<IndexProgramOpInterface>();
   bool isProduct = llvm::any_of(programs, hasMatrixProduct);
   if (has(kRegistersAttr))
-    return isProduct ? KernelPlan::ScalarProducts : KernelPlan::Fast;
+    return isProduct && !isShort(launch) ? KernelPlan::ScalarProducts
+                                         : KernelPlan::Fast;
   // Threads do what has no reduction well enough from memory, unless each block has more
   // than its threads hold.
   if (has(kNoRegistersAttr))
