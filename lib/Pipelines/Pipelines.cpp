@@ -278,6 +278,7 @@ static LogicalResult addPlan(OpPassManager &pm, const CompileOptions &options,
   // Splits that registers cannot merge in one launch become kernels of their own.
   pm.addPass(createSplit());
   pm.addPass(createPlanRegisters({options.strict}));
+  pm.addPass(createPlanRounds());
   pm.addPass(createPredictTimes());
   return success();
 }
@@ -285,6 +286,7 @@ static LogicalResult addPlan(OpPassManager &pm, const CompileOptions &options,
 static LogicalResult addGPU(OpPassManager &pm, const CompileOptions &options,
                             Fail) {
   pm.addPass(createKernelToGPU({options.strict}));
+  pm.addPass(createPersistRounds());
   return success();
 }
 

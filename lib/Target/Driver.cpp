@@ -33,8 +33,14 @@ static int cudaSetShared(void *function, int bytes) {
 static bool cudaHasClusters(void *function) {
   // CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH
   int width = 0;
-  return cuda.functionGetAttribute &&
-         cuda.functionGetAttribute(&width, 11, function) == 0 && width > 1;
+  if (!cuda.functionGetAttribute ||
+      cuda.functionGetAttribute(&width, 11, function) != 0 || width <= 1)
+    return false;
+  // More blocks than all GPUs have room for:
+  // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+  if (width > 8)
+    cuda.functionSetAttribute(function, 14, 1);
+  return true;
 }
 
 void Driver::findCuda() {

@@ -114,10 +114,28 @@ def launched_for(layer: nn.RNNBase, times: int) -> int:
 
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
-def test_a_round_is_one_launch_for_both_directions(kind: str) -> None:
+def test_rounds_are_one_launch_for_both_directions(kind: str) -> None:
     layers = 2
     layer = LAYERS[kind](5, 7, num_layers=layers, bidirectional=True).eval()
-    assert launched_for(layer, 5) - launched_for(layer, 3) == layers * (5 - 3)
+    # Three rounds are launches.
+    assert launched_for(layer, 3) - launched_for(layer, 2) == layers
+    assert launched_for(layer, 9) == launched_for(layer, 5)
+
+
+@pytest.mark.parametrize(("kind", "batch", "units"), [("lstm", 9, 67), ("gru", 6, 109), ("tanh", 1, 130)])
+def test_rounds_in_clusters(kind: str, batch: int, units: int) -> None:
+    """Parts of the batch have clusters of their own; units of all warps exchange their states."""
+    layer = LAYERS[kind](5, units).eval()
+    x = torch.randn(6, batch, 5)
+    with as_one_operation():
+        text = import_exported(torch.export.export(layer, (x,))).operation.get_asm()
+    exe = redfuse.compile(text, target="cuda:sm_90a", options={"cache": False})
+    assert "_rounds" in exe.ir["generate"]
+    with torch.no_grad():
+        want = pytree.tree_leaves(layer(x))
+    got, _ = execute(exe, [x.numpy()], [t.numpy() for t in want])
+    for mine, theirs in zip(got, want, strict=True):
+        torch.testing.assert_close(torch.from_numpy(mine), theirs)
 
 
 def test_weights_as_arguments() -> None:

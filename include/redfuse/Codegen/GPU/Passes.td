@@ -123,6 +123,61 @@ def SelectionsToGPU : Pass<"redfuse-selections-to-gpu", "mlir::ModuleOp"> {
     "mlir::LLVM::LLVMDialect", "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
 }
 
+def PlanRounds : Pass<"redfuse-plan-rounds", "mlir::ModuleOp"> {
+  let summary = "Choose loops of the host that one kernel makes";
+  let description = [{
+    A loop that launches one kernel in each round, as a recurrent layer does, takes as long as its
+    launches. Where the kernel holds its tiles in registers, its warps share nothing, and the GPU of
+    the module's `redfuse.target` has clusters, a cluster of blocks can make all rounds, with
+    a barrier after each. What never meets (rows of a batch), as the maps of the kernel say, has
+    clusters of its own. The loop gets that plan if clusters have room for it; rounds must be four
+    at least, and their number known.
+
+    ```mlir
+    scf.for %t = %c0 to %c529 step %c1 {
+      %before = memref.subview %h[%t, 0, 0] [1, 8, 128] [1, 1, 1] : ...
+      %after = memref.subview %h[%next, 0, 0] [1, 8, 128] [1, 1, 1] : ...
+      redfuse.launch @cell ins(%before, %w : ...) outs(%after : ...)
+          {redfuse.registers = #redfuse.register_layout<threads = 128, ...>}
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    scf.for %t = %c0 to %c529 step %c1 {
+      ...
+    } {redfuse.persistent = #redfuse.rounds_plan<cluster = 16, warps = 8, grid_parts = 1, warp_parts = 4>}
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect"];
+}
+
+def PersistRounds : Pass<"redfuse-persist-rounds", "mlir::ModuleOp"> {
+  let summary = "Move loops of the host into the kernel that they launch";
+  let description = [{
+    A loop with a plan (`redfuse-plan-rounds`) becomes one launch of a kernel with that loop: in
+    each round what the host computed (views, positions), the launched kernel's body as one of its
+    warps, and a barrier of the cluster. What no round writes and none moves is loaded before the
+    first round. A loop whose kernel has barriers or shared memory stays as it is.
+
+    ```mlir
+    scf.for %t = %c0 to %c529 step %c1 {
+      %x = memref.subview %h[%t, 0] [1, 1024] [1, 1] : ...
+      gpu.launch_func @redfuse_gpu::@cell blocks in (...) threads in (...) args(%x, ...)
+    } {redfuse.persistent = #redfuse.rounds_plan<...>}
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.launch_func @redfuse_gpu::@cell_rounds blocks in (...) threads in (...) args(%h, ...)
+    ```
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
+                           "mlir::LLVM::LLVMDialect", "mlir::scf::SCFDialect"];
+}
+
 def PredictTimes : Pass<"redfuse-predict-times", "mlir::ModuleOp"> {
   let summary = "Say how long each planned kernel is predicted to take";
   let description = [{

@@ -27,6 +27,13 @@ void redfuse::emitClusterWait(OpBuilder &b, Location loc) {
             "~{memory}", {});
 }
 
+void redfuse::emitClusterBarrier(OpBuilder &b, Location loc) {
+  emitOrder(b, loc,
+            "bar.warp.sync -1;\nbarrier.cluster.arrive.release.aligned;\n"
+            "barrier.cluster.wait.acquire.aligned;",
+            "~{memory}", {});
+}
+
 void redfuse::emitStoreInCluster(OpBuilder &b, Location loc, Value address,
                                  Value block, Value word) {
   Value there = redfuse::tile::AddressInOp::create(b, loc, address, block);

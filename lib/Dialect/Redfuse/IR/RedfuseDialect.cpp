@@ -98,6 +98,8 @@ void RedfuseDialect::initialize() {
 static constexpr int64_t kMostPlanned = 1 << 20;
 /// Threads that share a tile: of 16 blocks of 1024; and elements of a vector.
 static constexpr int64_t kMostTileThreads = 16 * 1024, kMostLanes = 16;
+/// Blocks of a cluster, and warps of one, that make rounds: see PlanRounds.cpp.
+static constexpr int64_t kMostRoundBlocks = 16, kMostRoundWarps = 32;
 /// In halves of a power of 2: that sums of what is so much larger do not overflow.
 static constexpr int64_t kMostThreshold = 16;
 
@@ -269,6 +271,16 @@ static LogicalResult checkPower(function_ref<InFlightDiagnostic()> emitError,
     return success();
   return emitError() << "'" << name << "' is " << value
                      << "; expected a power of 2 up to " << most;
+}
+
+LogicalResult RoundsPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                     int64_t cluster, int64_t warps,
+                                     int64_t gridParts, int64_t warpParts) {
+  return success(
+      succeeded(checkPower(emitError, "cluster", cluster, kMostRoundBlocks)) &&
+      succeeded(checkRange(emitError, "warps", warps, 1, kMostRoundWarps)) &&
+      succeeded(checkRange(emitError, "grid_parts", gridParts, 1)) &&
+      succeeded(checkRange(emitError, "warp_parts", warpParts, 1)));
 }
 
 LogicalResult DimShareAttr::verify(function_ref<InFlightDiagnostic()> emitError,

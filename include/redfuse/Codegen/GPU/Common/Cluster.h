@@ -16,6 +16,10 @@ namespace redfuse {
 void emitClusterArrive(mlir::OpBuilder &b, mlir::Location loc);
 void emitClusterWait(mlir::OpBuilder &b, mlir::Location loc);
 
+/// Waits until all threads of the cluster are here: each then sees what others have written to
+/// global memory.
+void emitClusterBarrier(mlir::OpBuilder &b, mlir::Location loc);
+
 /// Stores a word at the same place of a block of the cluster.
 void emitStoreInCluster(mlir::OpBuilder &b, mlir::Location loc,
                         mlir::Value address, mlir::Value block,

@@ -460,6 +460,26 @@ def Redfuse_PredictedTimeAttr : Redfuse_Attr<"PredictedTime", "predicted_time"> 
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Redfuse_RoundsPlanAttr : Redfuse_Attr<"RoundsPlan", "rounds_plan"> {
+  let summary = "how one kernel makes all rounds of a loop";
+  let description = [{
+    Of a loop that launches one kernel a round: what `grid_parts` parts of the grid and
+    `warp_parts` of each block's warps do never meet, round after round. Each of these parts has a
+    `cluster` of that many blocks, of `warps` warps; a warp has the work that one warp of one of the
+    launch's blocks would have. `redfuse-plan-rounds` puts it on a loop (`redfuse.persistent`).
+
+    Example: `#redfuse.rounds_plan<cluster = 16, warps = 7, grid_parts = 2, warp_parts = 4>`, of
+    a launch of 2 x 112 blocks of four warps.
+  }];
+  let parameters = (ins "int64_t":$cluster, "int64_t":$warps, "int64_t":$gridParts,
+                        "int64_t":$warpParts);
+  let assemblyFormat = [{
+    `<` `cluster` `=` $cluster `,` `warps` `=` $warps `,` `grid_parts` `=` $gridParts `,`
+    `warp_parts` `=` $warpParts `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
 def Redfuse_TargetAttr : Redfuse_Attr<"Target", "target"> {
   let summary = "a machine as the cost model sees it";
   let description = [{
