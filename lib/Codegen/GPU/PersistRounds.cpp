@@ -31,8 +31,6 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
-/// Threads of a warp.
-static constexpr int64_t kWarp = 32;
 /// Elements that a thread may load before the first round and keep, and registers of a
 /// multiprocessor of which it keeps as many free for what it computes.
 static constexpr int64_t kMostKept = 64, kRegisters = 65536, kComputing = 72;
@@ -153,8 +151,8 @@ LogicalResult Persister::findKernel() {
     return refuse(launch, "the blocks are not known, or share memory");
   blocks = *x;
   threads = kernel.getKnownBlockSize()->front();
-  int64_t warps = threads / kWarp;
-  if (threads % kWarp != 0 || blocks % plan.getGridParts() != 0 ||
+  int64_t warps = threads / kRoundWarp;
+  if (threads % kRoundWarp != 0 || blocks % plan.getGridParts() != 0 ||
       warps % plan.getWarpParts() != 0 ||
       (plan.getWarpParts() != 1 && plan.getWarpParts() != warps) ||
       plan.getWarps() * plan.getCluster() <
@@ -209,7 +207,7 @@ gpu::GPUFuncOp Persister::makeFunction(size_t number) {
   func->setAttr("nvvm.cluster_dim",
                 b.getDenseI32ArrayAttr({int32_t(plan.getCluster()), 1, 1}));
   func.setKnownBlockSizeAttr(
-      b.getDenseI32ArrayAttr({int32_t(plan.getWarps() * kWarp), 1, 1}));
+      b.getDenseI32ArrayAttr({int32_t(plan.getWarps() * kRoundWarp), 1, 1}));
   return func;
 }
 
@@ -229,12 +227,12 @@ void Persister::bindThread() {
     return arith::AddIOp::create(
         b, loc, arith::MulIOp::create(b, loc, v, constant(by)), w);
   };
-  int64_t warps = threads / kWarp, ofPart = warps / plan.getWarpParts();
+  int64_t warps = threads / kRoundWarp, ofPart = warps / plan.getWarpParts();
   int64_t blocksOfPart = blocks / plan.getGridParts();
   int64_t work = blocksOfPart * ofPart;
   Value x = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   Value at = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
-  Value lane = rest(x, kWarp), warp = divide(x, kWarp);
+  Value lane = rest(x, kRoundWarp), warp = divide(x, kRoundWarp);
   Value part = divide(at, plan.getCluster());
   Value number = add(rest(at, plan.getCluster()), plan.getWarps(), warp);
   isActive = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, number,
@@ -244,7 +242,7 @@ void Persister::bindThread() {
   block = add(divide(part, plan.getWarpParts()), blocksOfPart,
               divide(number, ofPart));
   Value own = add(rest(part, plan.getWarpParts()), ofPart, rest(number, ofPart));
-  thread = add(own, kWarp, lane);
+  thread = add(own, kRoundWarp, lane);
 }
 
 /// One round: what the host did, then the kernel's body.
@@ -320,7 +318,7 @@ void Persister::moveLoads(scf::ForOp rounds, scf::IfOp own) {
         kept += countElements(op->getResult(0).getType());
     }
   }
-  int64_t free = kRegisters / (plan.getWarps() * kWarp) - kComputing;
+  int64_t free = kRegisters / (plan.getWarps() * kRoundWarp) - kComputing;
   if (kept > std::min(free, kMostKept))
     fixed.clear();
   auto isEarly = [&](Value v) {
@@ -360,6 +358,13 @@ void Persister::moveLoads(scf::ForOp rounds, scf::IfOp own) {
     else if (isMoved && first)
       op->moveBefore(first);
   }
+  // What is stored under conditions cuts what is computed into pieces, each of which would wait
+  // for the one before.
+  if (!mayReorder)
+    return;
+  for (Operation *op : ops)
+    if (op->getBlock() == block && op->getNumResults() == 0)
+      op->moveBefore(block->getTerminator());
 }
 
 /// One launch in the place of the loop, and of its results what the last round leaves.
@@ -372,7 +377,7 @@ void Persister::replaceLoop(gpu::GPUFuncOp func) {
   Value one = constant(1);
   int64_t parts = plan.getGridParts() * plan.getWarpParts();
   Value grid = constant(parts * plan.getCluster()),
-        width = constant(plan.getWarps() * kWarp);
+        width = constant(plan.getWarps() * kRoundWarp);
   Value shared = arith::ConstantIntOp::create(b, loc, b.getI32Type(), 0);
   SmallVector<Value> values(captured.begin(), captured.end());
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{grid, one, one},
@@ -420,7 +425,6 @@ LogicalResult Persister::run(llvm::StringMap<gpu::GPUFuncOp> &known) {
   OpBuilder::InsertionGuard guard(b);
   Location loc = loop.getLoc();
   b.setInsertionPointToStart(&func.getBody().front());
-  emitLaunchStart(b, loc);
   emitLaunchWait(b, loc);
   IRMapping mapping;
   for (auto [v, argument] : llvm::zip(captured, func.getArguments()))
@@ -447,6 +451,8 @@ LogicalResult Persister::run(llvm::StringMap<gpu::GPUFuncOp> &known) {
   b.setInsertionPointToStart(rounds.getBody());
   cloneRound(mapping, rounds);
   b.setInsertionPointAfter(rounds);
+  // Not before: blocks of the next kernel would be where clusters find no room.
+  emitLaunchStart(b, loc);
   gpu::ReturnOp::create(b, loc);
   // Layers of one shape have one kernel.
   std::string text;

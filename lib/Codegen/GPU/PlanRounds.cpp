@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace redfuse {
@@ -38,6 +39,12 @@ static constexpr int64_t kLeastRounds = 4;
 static constexpr int64_t kMostRoundWarps = 16, kWarpsOfRound = 8;
 /// Blocks of a cluster, at most: more than `kMostClusterBlocks`, which all launches may have.
 static constexpr int64_t kMostRoundBlocks = 16;
+/// The share of multiprocessors that clusters of more than two blocks find room on at a time, as
+/// not all groups of multiprocessors are of whole clusters: 7 of 16 blocks, 15 of 8, 30 of 4 on an
+/// H200 (cuOccupancyMaxActiveClusters).
+static constexpr double kRoomOfClusters = 0.93;
+/// Positions of an independent dim that a warp has, one after another, at most.
+static constexpr int64_t kMostPositions = 8;
 
 LogicalResult redfuse::collectBuffers(Value v,
                                       llvm::SmallSetVector<Value, 4> &into) {
@@ -196,75 +203,198 @@ static FailureOr<SmallBitVector> findIndependent(const Round &round) {
   return independent;
 }
 
-/// The plan of a loop; none where a launch a round is as well.
-static RoundsPlanAttr planRounds(scf::ForOp loop, int64_t units) {
-  std::optional<Round> round = findRound(loop);
-  std::optional<llvm::APInt> trips = loop.getStaticTripCount();
-  if (!round || !trips || trips->slt(kLeastRounds))
-    return {};
-  RegisterLayoutAttr layout = round->layout;
-  ScheduleAttr schedule = round->kernel.getScheduleAttr();
+namespace {
+/// How the launch of a round is dealt out to clusters.
+class RoundsPlanner {
+public:
+  RoundsPlanner(Round &round, int64_t units) : round(round), units(units) {}
+
+  /// The plan; none where a launch a round is as well.
+  RoundsPlanAttr plan();
+  /// Gives each warp as few positions of an independent dim as clusters have room for, in all
+  /// launches of the kernel. What a warp has of it, it does one after another.
+  void spread(ArrayRef<LaunchOp> launches);
+
+private:
+  bool mayPersist();
+  bool isOfWarps() const;
+  bool analyse();
+  bool fit();
+
+  Round &round;
+  int64_t units;
+  SmallBitVector independent, reduced;
+  SmallVector<int64_t> extents;
+  int64_t parts = 1, work = 1, gridParts = 1, warpParts = 1, cluster = 1;
+};
+} // namespace
+
+/// Whether warps share nothing, and take one tile each.
+bool RoundsPlanner::isOfWarps() const {
+  RegisterLayoutAttr layout = round.layout;
+  ScheduleAttr schedule = round.kernel.getScheduleAttr();
   if (layout.getCluster() != 1 || layout.getSharedBytes() != 0 ||
       layout.getLoopingBlocks() != 0 || !layout.getKept().empty() ||
       !layout.getAhead().empty() || !layout.getFollowing().empty() ||
       !schedule || schedule.getKind() == ScheduleKind::Split)
-    return {};
-  FailureOr<SmallBitVector> independent = findIndependent(*round);
-  if (failed(independent))
-    return {};
-  SmallBitVector reduced(independent->size());
-  for (auto reduce : round->program.getBody().front().getOps<ReduceOp>())
-    reduced |= toDimSet(reduce.getOver(), reduced.size());
-  // Warps of a block, which are as independent as blocks are.
-  constexpr int64_t kWarp = 32;
-  int64_t warps = layout.getThreads() / kWarp;
-  bool areParts = true;
+    return false;
   for (auto [d, share] : llvm::enumerate(layout.getDims())) {
-    int64_t end = share.getThreads() << share.getBit();
-    if (share.getThreads() == 1 || end <= kWarp)
-      continue;
-    if ((int64_t(1) << share.getBit()) < kWarp || reduced.test(d))
-      return {};
-    areParts &= independent->test(d);
+    bool isAcross = share.getThreads() << share.getBit() > kRoundWarp;
+    if (share.getThreads() > 1 && isAcross &&
+        ((int64_t(1) << share.getBit()) < kRoundWarp || reduced.test(d)))
+      return false;
   }
-  int64_t blocks = 1, gridParts = 1;
+  return true;
+}
+
+/// Which warps of which blocks never meet.
+bool RoundsPlanner::analyse() {
+  bool areParts = true;
+  for (auto [d, share] : llvm::enumerate(round.layout.getDims()))
+    areParts &= share.getThreads() == 1 ||
+                share.getThreads() << share.getBit() <= kRoundWarp ||
+                independent.test(d);
+  int64_t blocks = 1, warps = round.layout.getThreads() / kRoundWarp;
   bool isLeading = true;
-  SmallVector<int64_t> extents = getStaticExtents(
-      cast<IndexProgramOpInterface>(round->program.getOperation()));
+  gridParts = 1;
+  ScheduleAttr schedule = round.kernel.getScheduleAttr();
   for (int64_t d : schedule.getGrid()) {
     int64_t tile = schedule.getTiles()[d];
     if (ShapedType::isDynamic(extents[d]))
-      return {};
+      return false;
     int64_t count = tile == 0 ? 1 : llvm::divideCeil(extents[d], tile);
     blocks *= count;
-    isLeading &= independent->test(d) || count == 1;
+    isLeading &= independent.test(d) || count == 1;
     if (isLeading)
       gridParts *= count;
   }
-  int64_t warpParts = areParts ? warps : 1;
-  int64_t parts = gridParts * warpParts;
-  int64_t work = blocks / gridParts * (warps / warpParts);
-  int64_t cluster = std::min<int64_t>(
-      kMostRoundBlocks, llvm::PowerOf2Ceil(llvm::divideCeil(work, kWarpsOfRound)));
-  while (cluster > 1 && cluster * parts > units)
+  warpParts = areParts ? warps : 1;
+  parts = gridParts * warpParts;
+  work = blocks / gridParts * (warps / warpParts);
+  return true;
+}
+
+/// Whether there is room for all parts at a time: then each has the largest cluster.
+bool RoundsPlanner::fit() {
+  auto hasRoom = [&](int64_t blocks) {
+    double room = blocks > 2 ? kRoomOfClusters * units : units;
+    return parts <= int64_t(room / blocks);
+  };
+  cluster = std::min<int64_t>(
+      kMostRoundBlocks,
+      llvm::PowerOf2Ceil(llvm::divideCeil(work, kWarpsOfRound)));
+  while (cluster > 1 && !hasRoom(cluster))
     cluster /= 2;
-  int64_t ofBlock = llvm::divideCeil(work, cluster);
-  if (cluster * parts > units || ofBlock > kMostRoundWarps)
+  return hasRoom(cluster) &&
+         int64_t(llvm::divideCeil(work, cluster)) <= kMostRoundWarps;
+}
+
+bool RoundsPlanner::mayPersist() {
+  std::optional<llvm::APInt> trips = round.loop.getStaticTripCount();
+  FailureOr<SmallBitVector> found = findIndependent(round);
+  if (!trips || trips->slt(kLeastRounds) || failed(found))
+    return false;
+  independent = *found;
+  extents = getStaticExtents(
+      cast<IndexProgramOpInterface>(round.program.getOperation()));
+  reduced.resize(independent.size());
+  for (auto reduce : round.program.getBody().front().getOps<ReduceOp>())
+    reduced |= toDimSet(reduce.getOver(), reduced.size());
+  return isOfWarps();
+}
+
+RoundsPlanAttr RoundsPlanner::plan() {
+  if (!mayPersist() || !analyse() || !fit())
     return {};
-  return RoundsPlanAttr::get(loop.getContext(), cluster, ofBlock, gridParts,
+  return RoundsPlanAttr::get(round.loop.getContext(), cluster,
+                             llvm::divideCeil(work, cluster), gridParts,
                              warpParts);
+}
+
+void RoundsPlanner::spread(ArrayRef<LaunchOp> launches) {
+  if (!mayPersist())
+    return;
+  // Of all warps of a block, one is left: the others' positions are other blocks'.
+  std::optional<unsigned> dim;
+  SmallVector<DimShareAttr> shares(round.layout.getDims());
+  ScheduleAttr schedule = round.kernel.getScheduleAttr();
+  MLIRContext *context = schedule.getContext();
+  for (auto [d, share] : llvm::enumerate(shares)) {
+    bool isCut = independent.test(d) && schedule.getTiles()[d] != 1 &&
+                 share.getLanes() == 1 && share.getRun() == 1 &&
+                 llvm::is_contained(schedule.getGrid(), d) &&
+                 share.getThreads() * share.getRepeats() > 1 &&
+                 (share.getThreads() == 1 ||
+                  int64_t(1) << share.getBit() >= kRoundWarp);
+    if (isCut && !dim)
+      dim = d;
+    else if (share.getThreads() > 1 &&
+             int64_t(1) << share.getBit() >= kRoundWarp)
+      return; // warps of another dim
+  }
+  if (!dim)
+    return;
+  ScheduleAttr before = schedule;
+  RegisterLayoutAttr old = round.layout;
+  if (ShapedType::isDynamic(extents[*dim]))
+    return;
+  int64_t most = std::min(extents[*dim], kMostPositions);
+  for (int64_t tile = 1; tile <= most; ++tile) {
+    SmallVector<int64_t> tiles(before.getTiles());
+    tiles[*dim] = tile;
+    schedule = ScheduleAttr::get(context, before.getKind(), before.getGrid(),
+                                 tiles, before.getStream(), before.getReason(),
+                                 before.getSplits(), before.getLazy(),
+                                 before.getHints());
+    shares[*dim] = DimShareAttr::get(context, 1, tile, 1, 0, 1);
+    auto layout = RegisterLayoutAttr::get(
+        context, kRoundWarp, old.getCluster(), old.getLanes(), shares,
+        old.getBlocks(), old.getSharedBytes(), old.getLoopingBlocks(),
+        old.getKept(), old.getMovedOnce(), old.getAhead(), old.getAheadTiles(),
+        old.getFollowing(), old.getChoices());
+    round.kernel.setScheduleAttr(schedule);
+    round.layout = layout;
+    if (analyse() && fit()) {
+      for (LaunchOp launch : launches)
+        launch->setAttr(kRegistersAttr, layout);
+      return;
+    }
+  }
+  round.kernel.setScheduleAttr(before);
+  round.layout = old;
 }
 
 namespace {
 struct PlanRounds : public redfuse::impl::PlanRoundsBase<PlanRounds> {
+  /// Plans the loops of all launches of one kernel.
+  static void plan(ArrayRef<LaunchOp> launches, int64_t units) {
+    SmallVector<Round> rounds;
+    for (LaunchOp launch : launches) {
+      auto loop = dyn_cast<scf::ForOp>(launch->getParentOp());
+      if (std::optional<Round> round = loop ? findRound(loop) : std::nullopt)
+        rounds.push_back(*round);
+    }
+    if (!rounds.empty() && rounds.size() == launches.size())
+      RoundsPlanner(rounds.front(), units).spread(launches);
+    for (Round &round : rounds) {
+      round.layout = round.launch->getAttrOfType<RegisterLayoutAttr>(kRegistersAttr);
+      if (RoundsPlanAttr plan = RoundsPlanner(round, units).plan())
+        round.loop->setAttr(kPersistentAttr, plan);
+    }
+  }
+
   void runOnOperation() override {
     const Chip *chip = getChipOf(getOperation());
     if (!chip || !chip->has(Clusters))
       return;
-    getOperation().walk([&](scf::ForOp loop) {
-      if (RoundsPlanAttr plan = planRounds(loop, chip->units))
-        loop->setAttr(kPersistentAttr, plan);
+    llvm::MapVector<KernelOp, SmallVector<LaunchOp>> launches;
+    getOperation().walk([&](LaunchOp launch) {
+      if (auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
+              launch, launch.getKernelAttr()))
+        launches[kernel].push_back(launch);
     });
+    for (auto &[kernel, all] : launches)
+      plan(all, chip->units);
   }
 };
 } // namespace

@@ -11,6 +11,9 @@ namespace redfuse {
 /// plan says.
 inline constexpr llvm::StringLiteral kPersistentAttr = "redfuse.persistent";
 
+/// Threads of a warp of a GPU that has clusters.
+inline constexpr int64_t kRoundWarp = 32;
+
 /// Adds the allocations and arguments of which `v` may be a view, through what loops carry. Fails
 /// where that is not known.
 llvm::LogicalResult collectBuffers(mlir::Value v,
