@@ -122,7 +122,9 @@ def test_rounds_are_one_launch_for_both_directions(kind: str) -> None:
     assert launched_for(layer, 9) == launched_for(layer, 5)
 
 
-@pytest.mark.parametrize(("kind", "batch", "units"), [("lstm", 9, 67), ("gru", 6, 109), ("tanh", 1, 130)])
+@pytest.mark.parametrize(
+    ("kind", "batch", "units"), [("lstm", 9, 67), ("gru", 6, 109), ("tanh", 1, 130)]
+)
 def test_rounds_in_clusters(kind: str, batch: int, units: int) -> None:
     """Parts of the batch have clusters of their own; units of all warps exchange their states."""
     layer = LAYERS[kind](5, units).eval()

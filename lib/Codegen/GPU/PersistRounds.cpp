@@ -38,7 +38,8 @@ static constexpr int64_t kMostKept = 64, kRegisters = 65536, kComputing = 72;
 namespace {
 class Persister {
 public:
-  Persister(scf::ForOp loop, RoundsPlanAttr plan) : loop(loop), plan(plan), b(loop) {}
+  Persister(scf::ForOp loop, RoundsPlanAttr plan)
+      : loop(loop), plan(plan), b(loop) {}
 
   /// Makes the kernel and its launch; fails, with all as it was, where the kernel has something
   /// that is of a block alone.
@@ -178,8 +179,8 @@ LogicalResult Persister::collectWritten() {
       v = view.getViewSource();
     auto argument = dyn_cast<BlockArgument>(v);
     if (!argument || argument.getOwner() != &kernel.getBody().front() ||
-        failed(collectBuffers(
-            launch.getKernelOperand(argument.getArgNumber()), written)))
+        failed(collectBuffers(launch.getKernelOperand(argument.getArgNumber()),
+                              written)))
       return WalkResult::interrupt();
     return WalkResult::advance();
   });
@@ -241,7 +242,8 @@ void Persister::bindThread() {
   number = arith::MinUIOp::create(b, loc, number, constant(work - 1));
   block = add(divide(part, plan.getWarpParts()), blocksOfPart,
               divide(number, ofPart));
-  Value own = add(rest(part, plan.getWarpParts()), ofPart, rest(number, ofPart));
+  Value own =
+      add(rest(part, plan.getWarpParts()), ofPart, rest(number, ofPart));
   thread = add(own, kRoundWarp, lane);
 }
 
@@ -333,7 +335,7 @@ void Persister::moveLoads(scf::ForOp rounds, scf::IfOp own) {
     }
     Value loaded = getLoaded(op);
     bool mayMove = loaded ? mayReorder || !isWritten(loaded)
-                        : op->getNumRegions() == 0 && isMemoryEffectFree(op);
+                          : op->getNumRegions() == 0 && isMemoryEffectFree(op);
     if (mayMove && llvm::all_of(op->getOperands(), isEarly))
       early.insert(op);
   }
@@ -395,8 +397,8 @@ void Persister::replaceLoop(gpu::GPUFuncOp func) {
   }
   loop.replaceAllUsesWith(state);
   loop.erase();
-  if (SymbolTable::symbolKnownUseEmpty(
-          kernel, kernel->getParentOfType<ModuleOp>()))
+  if (SymbolTable::symbolKnownUseEmpty(kernel,
+                                       kernel->getParentOfType<ModuleOp>()))
     kernel.erase();
 }
 
@@ -406,7 +408,8 @@ LogicalResult Persister::run(llvm::StringMap<gpu::GPUFuncOp> &known) {
   if (failed(findKernel()) || failed(collectWritten()))
     return failure();
   // What is carried changes places, and is nothing that a round computes.
-  for (auto [v, argument] : llvm::zip(loop.getYieldedValues(), loop.getRegionIterArgs()))
+  for (auto [v, argument] :
+       llvm::zip(loop.getYieldedValues(), loop.getRegionIterArgs()))
     if (!isa<MemRefType>(v.getType()) ||
         (v.getParentRegion() == &loop.getRegion() && !isa<BlockArgument>(v)) ||
         v == loop.getInductionVar())
@@ -438,14 +441,15 @@ LogicalResult Persister::run(llvm::StringMap<gpu::GPUFuncOp> &known) {
   SmallVector<Value> inits;
   for (Value v : loop.getInitArgs())
     inits.push_back(mapping.lookup(v));
-  auto rounds = scf::ForOp::create(
-      b, loc, mapping.lookup(loop.getLowerBound()),
-      mapping.lookup(loop.getUpperBound()), mapping.lookup(loop.getStep()), inits);
+  auto rounds = scf::ForOp::create(b, loc, mapping.lookup(loop.getLowerBound()),
+                                   mapping.lookup(loop.getUpperBound()),
+                                   mapping.lookup(loop.getStep()), inits);
   for (auto [argument, init] : llvm::zip(rounds.getRegionIterArgs(), inits))
     if (writtenInside.contains(init))
       writtenInside.insert(argument);
   // What changes places is written, if one of it is.
-  if (llvm::any_of(rounds.getRegionIterArgs(), [&](Value v) { return writtenInside.contains(v); }))
+  if (llvm::any_of(rounds.getRegionIterArgs(),
+                   [&](Value v) { return writtenInside.contains(v); }))
     writtenInside.insert(rounds.getRegionIterArgs().begin(),
                          rounds.getRegionIterArgs().end());
   b.setInsertionPointToStart(rounds.getBody());

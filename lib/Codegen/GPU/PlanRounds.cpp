@@ -37,8 +37,9 @@ static constexpr int64_t kLeastRounds = 4;
 /// Warps of a block that have registers enough, at most; and as many as have a multiprocessor's
 /// attention.
 static constexpr int64_t kMostRoundWarps = 16, kWarpsOfRound = 8;
-/// Blocks of a cluster, at most: more than `kMostClusterBlocks`, which all launches may have.
-static constexpr int64_t kMostRoundBlocks = 16;
+/// Blocks of a cluster, at most: more than `kMostClusterBlocks`, which all GPUs with clusters
+/// have room for, on those that have so many multiprocessors that it is sure.
+static constexpr int64_t kMostRoundBlocks = 16, kUnitsOfLargeClusters = 128;
 /// The share of multiprocessors that clusters of more than two blocks find room on at a time, as
 /// not all groups of multiprocessors are of whole clusters: 7 of 16 blocks, 15 of 8, 30 of 4 on an
 /// H200 (cuOccupancyMaxActiveClusters).
@@ -117,7 +118,8 @@ static std::optional<Round> findRound(scf::ForOp loop) {
       round.launch, round.launch.getKernelAttr());
   if (!round.layout || !round.kernel)
     return std::nullopt;
-  for (auto op : round.kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
+  for (auto op :
+       round.kernel.getBody().front().getOps<IndexProgramOpInterface>()) {
     auto cascade = dyn_cast<CascadeOp>(op.getOperation());
     if (!cascade || round.program)
       return std::nullopt;
@@ -281,7 +283,7 @@ bool RoundsPlanner::fit() {
     return parts <= int64_t(room / blocks);
   };
   cluster = std::min<int64_t>(
-      kMostRoundBlocks,
+      units >= kUnitsOfLargeClusters ? kMostRoundBlocks : kMostClusterBlocks,
       llvm::PowerOf2Ceil(llvm::divideCeil(work, kWarpsOfRound)));
   while (cluster > 1 && !hasRoom(cluster))
     cluster /= 2;
@@ -320,12 +322,12 @@ void RoundsPlanner::spread(ArrayRef<LaunchOp> launches) {
   ScheduleAttr schedule = round.kernel.getScheduleAttr();
   MLIRContext *context = schedule.getContext();
   for (auto [d, share] : llvm::enumerate(shares)) {
-    bool isCut = independent.test(d) && schedule.getTiles()[d] != 1 &&
-                 share.getLanes() == 1 && share.getRun() == 1 &&
-                 llvm::is_contained(schedule.getGrid(), d) &&
-                 share.getThreads() * share.getRepeats() > 1 &&
-                 (share.getThreads() == 1 ||
-                  int64_t(1) << share.getBit() >= kRoundWarp);
+    bool isCut =
+        independent.test(d) && schedule.getTiles()[d] != 1 &&
+        share.getLanes() == 1 && share.getRun() == 1 &&
+        llvm::is_contained(schedule.getGrid(), d) &&
+        share.getThreads() * share.getRepeats() > 1 &&
+        (share.getThreads() == 1 || int64_t(1) << share.getBit() >= kRoundWarp);
     if (isCut && !dim)
       dim = d;
     else if (share.getThreads() > 1 &&
@@ -377,7 +379,8 @@ struct PlanRounds : public redfuse::impl::PlanRoundsBase<PlanRounds> {
     if (!rounds.empty() && rounds.size() == launches.size())
       RoundsPlanner(rounds.front(), units).spread(launches);
     for (Round &round : rounds) {
-      round.layout = round.launch->getAttrOfType<RegisterLayoutAttr>(kRegistersAttr);
+      round.layout =
+          round.launch->getAttrOfType<RegisterLayoutAttr>(kRegistersAttr);
       if (RoundsPlanAttr plan = RoundsPlanner(round, units).plan())
         round.loop->setAttr(kPersistentAttr, plan);
     }

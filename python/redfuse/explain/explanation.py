@@ -130,6 +130,9 @@ class Recorder:
                 plan = fields(launch.attributes["redfuse.packing"], "packing_plan") or {}
                 tiles = {n: size for n, size in zip(dims, plan["tiles"], strict=False) if size}
                 kernel["packing"] = {**_as_lists(plan), "tiles": tiles}
+            if "redfuse.persistent" in launch.parent.attributes:
+                plan = launch.parent.attributes["redfuse.persistent"]
+                kernel["rounds"] = _as_lists(fields(plan, "rounds_plan") or {})
             if "redfuse.registers" in launch.attributes and "registers" not in kernel:
                 kernel["registers"] = _layout(launch.attributes["redfuse.registers"], dims)
             elif "redfuse.no_registers" in launch.attributes and "registers" not in kernel:

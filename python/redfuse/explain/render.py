@@ -130,6 +130,8 @@ def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
         lines.append(f"  matrices  {plan_text(kernel['matrices'])}")
     if "contraction" in kernel:
         lines.append(f"  product   {contraction_text(kernel['contraction'])}")
+    if "rounds" in kernel:
+        lines.append(f"  rounds    {rounds_text(kernel['rounds'])}")
     if "packing" in kernel:
         lines.append(f"  product   {packing_text(kernel['packing'])}")
     if "taken_apart" in kernel:
@@ -140,6 +142,13 @@ def kernel_lines(kernel: Mapping[str, Any]) -> list[str]:
         lines.append(f"  code      that of {kernel['code_of']}, which does the same")
     lines += [f"  {rule}" for rule in approximations(kernel)]
     return lines
+
+
+def rounds_text(plan: Mapping[str, Any]) -> str:
+    """Who makes the rounds of a loop, in a line."""
+    parts = plan["grid_parts"] * plan["warp_parts"]
+    clusters = "a cluster" if parts == 1 else f"{parts} clusters"
+    return f"all in one launch, by {clusters} of {plan['cluster']} x {plan['warps']} warps"
 
 
 def plan_text(plan: Mapping[str, Any]) -> str:

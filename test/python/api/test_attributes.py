@@ -27,6 +27,7 @@ TEXTS = {
     "contraction_plan": "mma_sync, warps = [2, 4], instructions = [4, 2], slabs = 2, stages = 2, splits = 3",
     "predicted_time": "total = 23100, launch = 4400, memory = 18700, matrix = 0, vector = 310, "
     "blocks = 4096",
+    "rounds_plan": "cluster = 16, warps = 7, grid_parts = 2, warp_parts = 4",
     "packing_plan": "tiles = [256, 0, 128], registers = [8, 3], microkernel = inner",
     "dim_share": "lanes = 4, repeats = 8, threads = 32, bit = 5, run = 4",
     "input_tile": TILE[1:-1],

@@ -273,9 +273,10 @@ static LogicalResult checkPower(function_ref<InFlightDiagnostic()> emitError,
                      << "; expected a power of 2 up to " << most;
 }
 
-LogicalResult RoundsPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                     int64_t cluster, int64_t warps,
-                                     int64_t gridParts, int64_t warpParts) {
+LogicalResult
+RoundsPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                       int64_t cluster, int64_t warps, int64_t gridParts,
+                       int64_t warpParts) {
   return success(
       succeeded(checkPower(emitError, "cluster", cluster, kMostRoundBlocks)) &&
       succeeded(checkRange(emitError, "warps", warps, 1, kMostRoundWarps)) &&
