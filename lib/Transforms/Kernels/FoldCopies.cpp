@@ -158,6 +158,13 @@ static bool compare(arith::CmpIPredicate predicate, uint64_t a, uint64_t b,
   return arith::applyCmpPredicate(predicate, APInt(width, a), APInt(width, b));
 }
 
+/// The bits of a number.
+static uint64_t getWord(Attribute number) {
+  if (auto integer = dyn_cast<IntegerAttr>(number))
+    return integer.getValue().getZExtValue();
+  return cast<FloatAttr>(number).getValue().bitcastToAPInt().getZExtValue();
+}
+
 /// An op at neighbouring positions, the first at `at`.
 FailureOr<Words> ConstantMap::evaluate(Operation &inner, ArrayRef<int64_t> at) {
   size_t count = size_t(extents.back());
@@ -170,14 +177,8 @@ FailureOr<Words> ConstantMap::evaluate(Operation &inner, ArrayRef<int64_t> at) {
       made[i] = function(i);
     return made;
   };
-  if (auto constant = dyn_cast<arith::ConstantOp>(inner)) {
-    APInt bits =
-        isa<IntegerAttr>(constant.getValue())
-            ? cast<IntegerAttr>(constant.getValue()).getValue()
-            : cast<FloatAttr>(constant.getValue()).getValue().bitcastToAPInt();
-    uint64_t word = bits.getZExtValue();
-    return each([&](size_t) { return word; });
-  }
+  if (auto constant = dyn_cast<arith::ConstantOp>(inner))
+    return Words(count, getWord(constant.getValue()));
   if (auto index = dyn_cast<IndexOp>(inner)) {
     size_t d = size_t(index.getDim());
     bool isAlong = d + 1 == extents.size();
@@ -185,6 +186,11 @@ FailureOr<Words> ConstantMap::evaluate(Operation &inner, ArrayRef<int64_t> at) {
   }
   unsigned width = widthOf(inner.getResult(0).getType());
   uint64_t mask = width >= 64 ? ~uint64_t(0) : (uint64_t(1) << width) - 1;
+  // Numbers that stand in front of the cascade.
+  for (Value operand : inner.getOperands())
+    if (auto constant = operand.getDefiningOp<arith::ConstantOp>();
+        constant && !words.contains(operand))
+      words[operand] = Words(count, getWord(constant.getValue()));
   SmallVector<const Words *, 3> of;
   for (Value operand : inner.getOperands()) {
     auto it = words.find(operand);

@@ -346,10 +346,11 @@ std::optional<Operand> Product::describeVectors(ConvertedFactor factor,
 }
 
 /// Seconds by which windows of f32 take warps longer than their rate says, however few products
-/// there are: elements come one by one, a stage takes 3.4 us, and blocks that share sums wait for the
-/// last one. 64, 256 and 512 channels (3 x 3 taps, 46 x 52, 12 x 13 and 6 x 7, two images) took 39,
-/// 57 and 66 us on an H200 for 2e8 products each.
-static constexpr double kWindowsOfWarps32 = 30e-6;
+/// there are: of each product of a sum, and at most. Elements come one by one, a stage of 32 takes
+/// 3.4 us, and blocks that share sums wait for the last one. 64, 256 and 512 channels (3 x 3 taps,
+/// 46 x 52, 12 x 13 and 6 x 7, two images) took 39, 57 and 66 us on an H200 for 2e8 products each.
+static constexpr double kWindowsOfWarps32 = 50e-9,
+                        kMostWindowsOfWarps32 = 30e-6;
 
 /// Copies by which warpgroups can multiply, where they and what they take cost less time
 /// than the products of warps.
@@ -399,6 +400,7 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
                   : isShort        ? kUnitProducts16
                   : found[0].round ? kUnitProducts32
                                    : kUnitProductsOfParts;
+  double sums = double(points(toDimSet(reduce.getOver(), extents.size())));
   // Sums of whole vectors before those that zeros are put behind, of which most are not.
   for (bool isPadded : {false, true})
     for (unsigned sum : reduce.getOver()) {
@@ -414,7 +416,7 @@ std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {
       double all = products * growthOfTiles();
       double byWarps = all / ofWarps;
       if (taps.any() && element.isF32())
-        byWarps += kWindowsOfWarps32;
+        byWarps += std::min(kWindowsOfWarps32 * sums, kMostWindowsOfWarps32);
       if (operands && seconds < byWarps - all * grows / ofUnit)
         return operands;
     }
@@ -434,8 +436,8 @@ Product::findVectors(ArrayRef<ConvertedFactor> factors, unsigned sum,
     if (operand->dims.empty())
       continue;
     operands.push_back(*operand);
-    // What is known is copied when the program is compiled (redfuse-fold-copies).
-    if (operand->argument &&
+    // Filters that are known are copied when the program is compiled (redfuse-fold-copies).
+    if (taps.any() && operand->argument &&
         matchPattern(op->getOperand(operand->argument.getArgNumber()),
                      m_Constant()))
       continue;
@@ -554,12 +556,6 @@ std::optional<SmallVector<Operand>> Product::findShort(ValueRange factors) {
     if (!operand)
       return std::nullopt;
     if (operand->dims.empty())
-      continue;
-    operands.push_back(*operand);
-    // What is known is copied when the program is compiled (redfuse-fold-copies).
-    if (operand->argument &&
-        matchPattern(op->getOperand(operand->argument.getArgNumber()),
-                     m_Constant()))
       continue;
     seconds += bytes / kCopiedBytesOfSecond + kLaunchOfCopy;
     operands.push_back(*operand);

@@ -19,17 +19,16 @@ func.func @permuted() -> tensor<2x3xf16> {
   return %p : tensor<2x3xf16>
 }
 
-// Zeros behind a dim: 1, 2, 3, 0 and 4, 5, 6, 0 in bytes.
+// Zeros behind a dim: 1, 2, 3, 0 and 4, 5, 6, 0 in bytes. Their number stands in front.
 // CHECK-LABEL: func.func @padded
 // CHECK-NOT: redfuse.cascade
 // CHECK: arith.constant dense_resource<[[PADDED:.+]]> : tensor<2x4xi8>
 func.func @padded() -> tensor<2x4xi8> {
   %w = arith.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi8>
   %e = tensor.empty() : tensor<2x4xi8>
-  %c3 = arith.constant 3 : index
+  %zero = arith.constant 0 : i8
   %p = redfuse.cascade {indexing_maps = [#wrapped, #id]} ins(%w : tensor<2x3xi8>) outs(%e : tensor<2x4xi8>) {
   ^bb0(%a: i8):
-    %zero = arith.constant 0 : i8
     %end = arith.constant 3 : index
     %i = redfuse.index 1
     %in = arith.cmpi slt, %i, %end : index

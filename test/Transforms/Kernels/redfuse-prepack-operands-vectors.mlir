@@ -225,3 +225,24 @@ func.func @of_channels(%x: tensor<250x240x128xbf16>, %e: tensor<250x250x128xf32>
   } -> tensor<250x250x128xf32>
   return %r : tensor<250x250x128xf32>
 }
+
+// Few products, by windows that warps would read element by element; the filter is known, so that its
+// copy is made when the program is compiled.
+// CHECK-LABEL: func.func @few_products
+// CHECK: redfuse.cascade {{.*}} ins(%{{.*}} : tensor<2x64x52xf32>) outs(%{{.*}} : tensor<2x52x64xf32>)
+// CHECK: redfuse.cascade {{.*}} ins(%{{.*}} : tensor<64x64x5xf32>) outs(%{{.*}} : tensor<64x5x64xf32>)
+// CHECK: redfuse.cascade {{.*}} ins(%{{.*}}, %{{.*}} : tensor<2x52x64xf32>, tensor<64x5x64xf32>)
+func.func @few_products(%x: tensor<2x64x52xf32>, %e: tensor<2x64x48xf32>) -> tensor<2x64x48xf32> {
+  %w = arith.constant dense_resource<filter> : tensor<64x64x5xf32>
+  %r = redfuse.cascade {indexing_maps = [#px, #pw, #y]} ins(%x, %w : tensor<2x64x52xf32>, tensor<64x64x5xf32>) outs(%e : tensor<2x64x48xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %a19 = arith.truncf %a : f32 to tf32
+    %f = arith.extf %a19 : tf32 to f32
+    %b19 = arith.truncf %b : f32 to tf32
+    %g = arith.extf %b19 : tf32 to f32
+    %m = arith.mulf %f, %g : f32
+    %s = redfuse.reduce add %m over [3, 4] into [0, 1, 2] : f32
+    redfuse.yield %s : f32
+  } -> tensor<2x64x48xf32>
+  return %r : tensor<2x64x48xf32>
+}
