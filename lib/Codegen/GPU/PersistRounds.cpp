@@ -384,17 +384,27 @@ void Persister::replaceLoop(gpu::GPUFuncOp func) {
   SmallVector<Value> values(captured.begin(), captured.end());
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{grid, one, one},
                             gpu::KernelDim3{width, one, one}, shared, values);
-  SmallVector<Value> state(loop.getInitArgs());
+  // What changes places does so in a circle.
+  SmallVector<SmallVector<Value>> states{SmallVector<Value>(loop.getInitArgs())};
   int64_t rounds = loop.getStaticTripCount()->getSExtValue();
-  for (int64_t i = 0; i < rounds; ++i) {
+  while (int64_t(states.size()) <= rounds) {
     SmallVector<Value> next;
     for (Value v : loop.getYieldedValues()) {
       auto argument = dyn_cast<BlockArgument>(v);
       bool isCarried = argument && argument.getOwner() == loop.getBody();
-      next.push_back(isCarried ? state[argument.getArgNumber() - 1] : v);
+      next.push_back(isCarried ? states.back()[argument.getArgNumber() - 1]
+                               : v);
     }
-    state = std::move(next);
+    auto before = llvm::find(states, next);
+    if (before != states.end()) {
+      int64_t first = before - states.begin(),
+              circle = int64_t(states.size()) - first;
+      rounds = first + (rounds - first) % circle;
+      break;
+    }
+    states.push_back(std::move(next));
   }
+  SmallVector<Value> state = states[size_t(rounds)];
   loop.replaceAllUsesWith(state);
   loop.erase();
   if (SymbolTable::symbolKnownUseEmpty(kernel,
