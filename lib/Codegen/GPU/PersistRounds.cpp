@@ -385,7 +385,8 @@ void Persister::replaceLoop(gpu::GPUFuncOp func) {
   gpu::LaunchFuncOp::create(b, loc, func, gpu::KernelDim3{grid, one, one},
                             gpu::KernelDim3{width, one, one}, shared, values);
   // What changes places does so in a circle.
-  SmallVector<SmallVector<Value>> states{SmallVector<Value>(loop.getInitArgs())};
+  SmallVector<SmallVector<Value>> states{
+      SmallVector<Value>(loop.getInitArgs())};
   int64_t rounds = loop.getStaticTripCount()->getSExtValue();
   while (int64_t(states.size()) <= rounds) {
     SmallVector<Value> next;
