@@ -133,6 +133,9 @@ def test_rounds_in_clusters(kind: str, batch: int, units: int) -> None:
         text = import_exported(torch.export.export(layer, (x,))).operation.get_asm()
     exe = redfuse.compile(text, target="cuda:sm_90a", options={"cache": False})
     assert "_rounds" in exe.ir["generate"]
+    plans = [k["rounds"] for k in exe.explanation["kernels"] if "rounds" in k]
+    assert [plan["cluster"] * plan["warps"] >= units for plan in plans] == [True]
+    assert "rounds    all in one launch" in exe.explain()
     with torch.no_grad():
         want = pytree.tree_leaves(layer(x))
     got, _ = execute(exe, [x.numpy()], [t.numpy() for t in want])

@@ -65,6 +65,7 @@ class Recorder:
             "matrices",
             "contraction",
             "packing",
+            "rounds",
             "registers",
             "taken_apart",
             "code_of",
