@@ -179,7 +179,7 @@ def test_doubles(shape: tuple[int, int, int], tmp_path: Path) -> None:
 
 def test_rounded_integers_are_bytes(tmp_path: Path) -> None:
     """What was rounded and clamped to a byte's range has the digits of a 16-bit float."""
-    path, exe = compiled(programs.quant_gemm(33, 48, 70), tmp_path)
+    path, exe = compiled(programs.quant_gemm(65, 96, 520), tmp_path)
     assert "mma.sync" in exe.asm
     verify(path, exe, random_inputs(exe.signature, 0), None)
 
