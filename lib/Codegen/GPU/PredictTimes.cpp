@@ -19,9 +19,11 @@ static constexpr int64_t kRoundNs = 1100;
 /// One launch that makes all rounds of the loop that it is in.
 static PredictedTimeAttr ofRounds(LaunchOp launch, PredictedTimeAttr one) {
   auto loop = dyn_cast<scf::ForOp>(launch->getParentOp());
-  if (!loop || !loop->hasAttr(kPersistentAttr))
+  std::optional<llvm::APInt> trips =
+      loop ? loop.getStaticTripCount() : std::nullopt;
+  if (!trips || !loop->hasAttr(kPersistentAttr))
     return one;
-  int64_t rounds = loop.getStaticTripCount()->getSExtValue();
+  int64_t rounds = trips->getSExtValue();
   int64_t work = one.getTotal() - one.getLaunch();
   return PredictedTimeAttr::get(
       one.getContext(), one.getLaunch() + rounds * (kRoundNs + work),

@@ -183,7 +183,8 @@ def PredictTimes : Pass<"redfuse-predict-times", "mlir::ModuleOp"> {
   let description = [{
     Behind all plans: each launch gets `redfuse.predicted`, the nanoseconds that it is predicted to
     take on the GPU of the module's `redfuse.target`, from its plan, the extents of its kernel and the
-    rates that kernels were measured to reach (`KernelTime.cpp`). Nothing is chosen by it. An
+    rates that kernels were measured to reach (`KernelTime.cpp`). Of groups whose
+    matrices threads would multiply fusion asks whether they are short. An
     extent that is not known counts as 1024.
 
     ```mlir
