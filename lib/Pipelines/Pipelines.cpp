@@ -101,6 +101,9 @@ static void addFusion(OpPassManager &pm, const CompileOptions &options,
       options.shard.empty())
     pm.addPass(createSplitTotals());
   pm.addPass(createFuse(fuse));
+  pm.addPass(createEvaluatePositions());
+  pm.addPass(createTensorCanonicalizer());
+  pm.addPass(createCSEPass());
   // A state has what is needed to go on, whether or not a result says it.
   if (options.along.empty())
     pm.addPass(createDropUnusedResults());

@@ -100,6 +100,14 @@ def convert(i: Instruction, values: np.ndarray) -> tuple[np.ndarray, str]:
     return values, to
 
 
+def saturate(values: np.ndarray, kind: str) -> np.ndarray:
+    """Codes of 8 bits, of which what is too large is the largest number."""
+    small = SMALL[kind]
+    most = float(ml_dtypes.finfo(small).max)
+    codes = np.clip(values, -most, most).astype(small)  # keeps NaN
+    return np.where(np.isnan(values), np.uint8(0x7F), codes.view(np.uint8))
+
+
 def _saturated(values: np.ndarray, limits: np.iinfo) -> np.ndarray:
     """Integers of floats in the limits of a type, of which f64 lacks the largest of 64 bits."""
     top = values >= float(limits.max)
@@ -267,5 +275,5 @@ WORDS: dict[str, frozenset[str]] = {
     "mul": frozenset({"rn", "ftz", "sat", "lo", "hi", "wide"}),
     "mad": frozenset({"lo", "hi", "wide", "cc"}), "madc": frozenset({"lo", "hi", "cc"}),
     "setp": _COMPARE,
-    "cvt": frozenset({*_ROUNDINGS, "rn", "sat", "ftz", "tf32"}),
+    "cvt": frozenset({*_ROUNDINGS, "rn", "sat", "satfinite", "ftz", "tf32"}),
 }  # fmt: skip

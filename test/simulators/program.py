@@ -11,14 +11,15 @@ from .error import SimulationError
 @functools.cache
 def width(kind: str) -> int:
     """Bits of a type."""
-    if kind in ("e4m3", "e5m2"):
-        return 8
+    if kind.removesuffix("x2") in ("e4m3", "e5m2"):
+        return 16 if kind.endswith("x2") else 8
     return 1 if kind == "pred" else int(re.sub(r"\D", "", kind.replace("bf", "")))
 
 
 def is_type(word: str) -> bool:
     """Whether a word of an op's name says a type."""
-    return re.fullmatch(r"[bsuf](8|16|32|64|128)|bf16|b?f16x2|pred|e4m3|e5m2", word) is not None
+    types = r"[bsuf](8|16|32|64|128)|bf16|b?f16x2|pred|(e4m3|e5m2)(x2)?"
+    return re.fullmatch(types, word) is not None
 
 
 class Instruction:

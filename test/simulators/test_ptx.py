@@ -121,6 +121,24 @@ def test_conversions() -> None:
         np.testing.assert_array_equal(halves.astype(np.float32), want.astype(np.float32))
 
 
+@pytest.mark.parametrize("kind", ["e4m3", "e5m2"])
+def test_floats_of_8_bits(kind: str) -> None:
+    small = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}[kind]
+    body = f"cvt.rn.satfinite.{kind}x2.f32 %rs9, %a, %b;\n cvt.u32.u16 %c, %rs9;"
+    got = run_on_elements(body, A, B, np.uint32)
+    most = float(ml_dtypes.finfo(small).max)
+    for code, values in ((got >> 8, A), (got & 0xFF, B)):
+        with np.errstate(all="ignore"):
+            want = np.clip(values.astype(np.float32), -most, most).astype(small)
+        codes = code.astype(np.uint8).view(small)
+        np.testing.assert_array_equal(codes.astype(np.float32), want.astype(np.float32))
+    pairs = np.arange(2**16, dtype=np.uint32)
+    body = f"cvt.u16.u32 %rs9, %a;\n cvt.rn.f16x2.{kind}x2 %c, %rs9;"
+    halves = run_on_elements(body, pairs, pairs, np.uint32).view(np.uint16).view(np.float16)
+    want = pairs.astype(np.uint16).view(np.uint8).view(small).astype(np.float16)
+    np.testing.assert_array_equal(halves, want)
+
+
 def test_the_largest_integers_of_64_bits() -> None:
     a = np.array([1e30, -1e30, 2.0**62], np.float32)
     body = "cvt.rzi.s64.f32 %rd9, %a;\n shr.u64 %rd9, %rd9, 32;\n cvt.u32.u64 %c, %rd9;"

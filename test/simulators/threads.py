@@ -362,6 +362,22 @@ def compare(t: Threads, i: Instruction, mask: np.ndarray) -> None:
 
 
 def convert(t: Threads, i: Instruction, mask: np.ndarray) -> None:
+    if i.words[-1].removesuffix("x2") in arithmetic.SMALL:  # two floats of 8 bits
+        pair = t.read(i.operands[1], "b16").astype(np.uint16)
+        small = arithmetic.SMALL[i.words[-1].removesuffix("x2")]
+        bits = [
+            part.astype(np.uint8).view(small).astype(np.float16).view(np.uint16)
+            for part in (pair >> 8, pair & 0xFF)
+        ]
+        t.write(i.operands[0], (bits[0].astype(np.uint32) << 16) | bits[1], mask, "b32")
+        return
+    if i.words[-2].removesuffix("x2") in arithmetic.SMALL:
+        codes = [
+            arithmetic.saturate(t.read(name, "f32"), i.words[-2].removesuffix("x2"))
+            for name in i.operands[1:3]
+        ]
+        t.write(i.operands[0], (codes[0].astype(np.uint16) << 8) | codes[1], mask, "b16")
+        return
     if i.words[-2] in ("bf16x2", "f16x2"):
         high, low = (t.read(name, "f32") for name in i.operands[1:3])
         halves = [

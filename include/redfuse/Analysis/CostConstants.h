@@ -399,9 +399,6 @@ inline constexpr double kRaggedElements = 2e11, kFewUsesOfRagged = 4;
 inline constexpr double kUnitSkewed16 = 190e12, kUnitSkewedInCache16 = 264e12,
                         kBytesInCache = 64e6;
 inline constexpr int64_t kLeastOfLines = 256;
-/// The length of a sum with zeros behind it beside its own, at most: the units multiply
-/// those, too. Estimated.
-inline constexpr int64_t kMostPadded = 2;
 /// Bytes of memory that a copy moves in a second, and seconds that a launch more takes.
 /// Measured there, too.
 inline constexpr double kCopiedBytesOfSecond = 2e12, kLaunchOfCopy = 3e-6;

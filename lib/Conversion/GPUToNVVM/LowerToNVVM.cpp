@@ -41,6 +41,7 @@ void redfuse::buildLowerToNVVM(OpPassManager &pm, unsigned level, bool strict) {
     device.addPass(redfuse::createExpandMath());
   device.nest<gpu::GPUFuncOp>().addPass(
       math::createMathExtendToSupportedTypes());
+  device.nest<gpu::GPUFuncOp>().addPass(redfuse::createConvertSmallFloats());
   redfuse::addDeviceControlFlow(device);
   ConvertGpuOpsToNVVMOpsOptions conversion;
   conversion.hasRedux =

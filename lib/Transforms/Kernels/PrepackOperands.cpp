@@ -352,6 +352,10 @@ std::optional<Operand> Product::describeVectors(ConvertedFactor factor,
 static constexpr double kWindowsOfWarps32 = 50e-9,
                         kMostWindowsOfWarps32 = 30e-6;
 
+/// The length of a sum with zeros behind it beside its own, at most: three channels of 16-bit
+/// floats become eight. The units multiply the zeros, too. Estimated.
+static constexpr int64_t kMostPadded = 3;
+
 /// Copies by which warpgroups can multiply, where they and what they take cost less time
 /// than the products of warps.
 std::optional<SmallVector<Operand>> Product::findVectors(ValueRange factors) {

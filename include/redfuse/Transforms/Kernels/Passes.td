@@ -281,6 +281,45 @@ def Outline : Pass<"redfuse-outline", "mlir::ModuleOp"> {
   let dependentDialects = ["redfuse::RedfuseDialect", "mlir::tensor::TensorDialect"];
 }
 
+def EvaluatePositions : Pass<"redfuse-evaluate-positions"> {
+  let summary = "Compute what depends on one position alone when the program is compiled";
+  let description = [{
+    Interpolation, rolls and adaptive windows compute where they read: positions become
+    floats, are scaled, rounded, wrapped and compared with the extents. Where all of that depends on the
+    position along one dim, of a known extent of up to 4096, each op is folded for each
+    position. What is the same at all of them (that a position is inside its tensor)
+    becomes a constant; integers that lie on a line become its arithmetic, between bounds
+    and divided by a small number, where anything else reads them.
+
+    ```mlir
+    %r = redfuse.cascade {indexing_maps = [#id]} outs(%e : tensor<8xf32>) {
+      %i = redfuse.index 0
+      %j = arith.index_cast %i : index to i64
+      %f = arith.sitofp %j : i64 to f32
+      %half = arith.mulf %f, %c0.5 : f32
+      %k = arith.fptosi %half : f32 to i64
+      %p = arith.index_cast %k : i64 to index
+      %inside = arith.cmpi ult, %p, %c4 : index
+      cf.assert %inside, "outside"
+      %v = tensor.extract %x[%p] : tensor<4xf32>
+      redfuse.yield %v : f32
+    } -> tensor<8xf32>
+    ```
+
+    becomes, with what canonicalisation drops,
+
+    ```mlir
+    %r = redfuse.cascade {indexing_maps = [#id]} outs(%e : tensor<8xf32>) {
+      %i = redfuse.index 0
+      %p = arith.divui %i, %c2 : index
+      %v = tensor.extract %x[%p] : tensor<4xf32>
+      redfuse.yield %v : f32
+    } -> tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["redfuse::RedfuseDialect", "mlir::arith::ArithDialect"];
+}
+
 def CollapseDims : Pass<"redfuse-collapse-dims"> {
   let summary = "Take dims that are neighbours in all tensors as one";
   let description = [{
