@@ -212,6 +212,26 @@ static bool repeatsScans(const FusionGroup &fused, const FusionGroup &part) {
          countPoints(fused.space) >= kPointsOfPrefix * countPoints(part.space);
 }
 
+/// Whether maps write a result that has far fewer points than all of them: a block would be of
+/// what it has in common with the others, and go through all of their points. Angles of seven
+/// rows beside a cache of 2333 words for each took 1.1 ms on an H200, apart 0.03.
+static bool keepsFewPoints(const FusionGroup &group) {
+  if (llvm::any_of(group.ops, isReduced))
+    return false;
+  double points = countPoints(group.space);
+  return llvm::any_of(group.ops, [&](CascadeOp op) {
+    double own = 1;
+    for (int64_t extent : getStaticExtents(op))
+      own *= getAssumedExtent(extent);
+    return own * kSingleElements < points &&
+           llvm::any_of(op->getUsers(), [&](Operation *user) {
+             Operation *top = op->getBlock()->findAncestorOpInBlock(*user);
+             return !llvm::is_contained(group.ops,
+                                        dyn_cast_or_null<CascadeOp>(top));
+           });
+  });
+}
+
 bool FusionPlanner::isBetter(const FusionGroup &fused, const FusionGroup &a,
                              const FusionGroup &b, FusionRefusal &why) {
   Operation *op = CascadeOp(b.ops.front());
@@ -233,6 +253,12 @@ bool FusionPlanner::isBetter(const FusionGroup &fused, const FusionGroup &a,
                          fused.space.getVariables().size())
                .str(),
            "write both over the same dims"};
+    return false;
+  }
+  if (target.getName() != "cpu" && keepsFewPoints(fused)) {
+    why = {op, "dims",
+           "what is kept of the one is of far fewer points than the other",
+           "none: it is read from memory"};
     return false;
   }
   double before = std::max(a.cost.repeats, b.cost.repeats);

@@ -224,15 +224,25 @@ static bool isProductOfSums(CascadeOp op,
   });
 }
 
+/// Threads of a block along one dim: what is longer is walked in steps. And bytes of a row from
+/// which on a warp reads nothing but it.
+static constexpr uint64_t kThreadsOfRow = 256;
+static constexpr double kBytesOfWarp = 256;
+
 /// How well threads are used along so many neighbours of an element: vectors that divide
-/// them, of 8 bytes at best, for a power of two of threads.
+/// them, of 8 bytes at best, for a power of two of threads, and of rows as long as a warp
+/// reads at once.
 static double getUseOfThreads(int64_t extent, int64_t bytes) {
   int64_t vector = 1;
   while (vector * 2 * bytes <= 16 && extent % (vector * 2) == 0)
     vector *= 2;
-  double threads = double(extent / vector);
-  return threads / double(llvm::PowerOf2Ceil(uint64_t(threads))) *
-         std::min(1.0, double(vector * bytes) / 8);
+  auto threads = uint64_t(extent / vector);
+  uint64_t taken = threads > kThreadsOfRow
+                       ? llvm::alignTo(threads, kThreadsOfRow)
+                       : llvm::PowerOf2Ceil(threads);
+  return double(threads) / double(taken) *
+         std::min(1.0, double(vector * bytes) / 8) *
+         std::min(1.0, double(extent * bytes) / kBytesOfWarp);
 }
 
 /// Whether it folds whole rows of a tensor that are short and of an odd length, and better

@@ -156,8 +156,11 @@ void ThreadShares::dealResident() {
   SmallVector<unsigned> order;
   if (row) {
     int64_t others = 1;
+    // Coordinates of a point are one thread's, where a row is for all threads.
+    bool isForAll = vectorsOf(*row) >= threads;
     for (unsigned d : demands.together[*row].set_bits())
-      if (d != *row)
+      if (d != *row && !(isForAll && demands.reduced.test(d) &&
+                         demands.capacity[d] <= kFewReduced))
         others *= demands.capacity[d];
     int64_t own = llvm::PowerOf2Ceil(vectorsOf(*row));
     // A warp has a short row to itself: nothing goes through shared memory.

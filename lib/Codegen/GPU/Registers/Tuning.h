@@ -29,6 +29,9 @@ inline constexpr int64_t kMaxRegisters = 180, kMaxCode = 6000;
 /// of a vector up to which steps are lengthened.
 inline constexpr double kKeptStep = 16, kLongStep = 64, kStep = 32;
 inline constexpr int64_t kMostRepeats = 16;
+/// Elements of a reduced dim up to which a thread has all, if a row is for all threads: others
+/// would exchange sums of two by way of shared memory. Estimated.
+inline constexpr int64_t kFewReduced = 4;
 /// Elements side by side that a thread has of a dim without vectors.
 inline constexpr int64_t kMostRun = 8;
 /// Sums of a program up to which a product is added to one by one instruction.
