@@ -205,6 +205,54 @@ void FusionPlanner::keepFactorsApart(
     keepApart(producer, product, plan);
 }
 
+static double countPoints(CascadeOp op) {
+  double points = 1;
+  for (int64_t extent : getStaticExtents(op))
+    points *= getAssumedExtent(extent);
+  return points;
+}
+
+/// Keeps maps behind a group's reductions apart from these where the rest is fast without
+/// them, and less goes from the one to the other than between two others (a column's largest
+/// element, by which all are divided, and the columns as floats): those that walk all points.
+bool FusionPlanner::keepMapsBehindApart(const FusionGroup &group,
+                                        KernelPlan plan) {
+  double most = 0;
+  for (CascadeOp op : group.ops)
+    most = std::max(most, countPoints(op));
+  auto isMember = [&](CascadeOp op) {
+    return llvm::is_contained(group.ops, op) && isReduced(op);
+  };
+  SmallVector<CascadeOp> maps = llvm::filter_to_vector(
+      group.ops, [&](CascadeOp op) {
+        return !isReduced(op) && 2 * countPoints(op) > most &&
+               isBehind(op, isMember);
+      });
+  auto isMap = [&](CascadeOp op) { return llvm::is_contained(maps, op); };
+  if (maps.empty() || llvm::any_of(group.ops, [&](CascadeOp op) {
+        return !isMap(op) && isBehind(op, isMap);
+      }))
+    return false;
+  SmallVector<CascadeOp> rest = opsWithout(group.ops, maps);
+  double between = 0;
+  for (CascadeOp op : maps)
+    for (OpResult edge : producersOf(op)) {
+      // What the group computes of its inputs the maps compute again.
+      auto producer = cast<CascadeOp>(edge.getOwner());
+      if (llvm::is_contained(rest, producer) && isBehind(producer, isMember))
+        between += getTensorBytes(edge);
+    }
+  if (rest.size() < 2 || 2 * between > getLargestBetween(group.ops) ||
+      trials->tryPlans(rest) != KernelPlan::Fast)
+    return false;
+  size_t before = apart.size();
+  for (CascadeOp op : rest)
+    for (CascadeOp map : maps)
+      if (isReduced(op))
+        keepApart(op, map, plan);
+  return apart.size() > before;
+}
+
 /// What a group that would run slowly teaches; false if nothing that is not known. First,
 /// that what is computed element by element for a product of matrices, of what the group
 /// does not reduce, is read from memory, then what it computes of reductions, then what it
@@ -249,6 +297,8 @@ bool FusionPlanner::learn(const FusionGroup &group, KernelPlan plan) {
     return true;
   if (plan == KernelPlan::ScalarProducts && products.empty())
     return false;
+  if (products.empty() && keepMapsBehindApart(group, plan))
+    return true;
   const Growth *step = trials->findSlowStep(*group.growth, plan);
   if (!step)
     return false;

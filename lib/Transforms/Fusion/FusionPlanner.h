@@ -144,6 +144,7 @@ private:
   bool keepProductsApart(const FusionGroup &group, ArrayRef<CascadeOp> products,
                          KernelPlan plan);
   /// Notes that what is reduced before products is apart from what reads it.
+  bool keepMapsBehindApart(const FusionGroup &group, KernelPlan plan);
   bool keepReducedBeforeApart(const FusionGroup &group,
                               ArrayRef<CascadeOp> products, KernelPlan plan);
   /// Whether a step of growth, of ops that were in a slow group, leaves the plan fast.

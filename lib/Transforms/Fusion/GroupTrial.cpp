@@ -77,6 +77,17 @@ FunctionOfGroup::FunctionOfGroup(ModuleOp module, ArrayRef<CascadeOp> ops)
   b.setInsertionPointToStart(func.addEntryBlock());
   members.insert(ops.begin(), ops.end());
   SmallVector<Value> results;
+  auto isMember = [&](Operation *user) {
+    return members.contains(ops.front()->getBlock()->findAncestorOpInBlock(*user));
+  };
+  // What is cheaply computed of what comes from outside others compute again.
+  auto isForMembers = [&](CascadeOp op) {
+    return isCheapMap(op) && llvm::any_of(op->getUsers(), isMember) &&
+           llvm::none_of(op->getOperands(), [&](Value v) {
+             Operation *def = v.getDefiningOp();
+             return def && members.contains(def);
+           });
+  };
   for (CascadeOp op : ops) {
     llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
     for (Region &region : op->getRegions())
@@ -85,10 +96,7 @@ FunctionOfGroup::FunctionOfGroup(ModuleOp module, ArrayRef<CascadeOp> ops)
       make(v);
     clones.push_back(cast<CascadeOp>(b.clone(*op, mapping)));
     for (Value result : op->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            Operation *top = op->getBlock()->findAncestorOpInBlock(*user);
-            return !members.contains(top);
-          }))
+      if (!isForMembers(op) && !llvm::all_of(result.getUsers(), isMember))
         results.push_back(mapping.lookup(result));
   }
   func::ReturnOp::create(b, loc, results);

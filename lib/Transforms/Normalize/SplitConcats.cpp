@@ -69,7 +69,7 @@ private:
   DenseMap<Value, Split> splits;
   /// What reads a split tensor, in block order.
   SmallVector<Operation *> readers;
-  bool isReduced = false;
+  bool isReduced = false, isSliced = false;
 };
 } // namespace
 
@@ -119,7 +119,7 @@ bool ConcatSplit::find() {
     for (Operation *user : value.getUsers())
       if (user->getBlock() != concat->getBlock())
         return false;
-  return isReduced;
+  return isReduced || isSliced;
 }
 
 bool ConcatSplit::visit(Operation *op) {
@@ -196,6 +196,7 @@ bool ConcatSplit::visitSlice(tensor::ExtractSliceOp op) {
       llvm::any_of(op.getStaticSizes(), ShapedType::isDynamic) ||
       !op.hasUnitStride())
     return false;
+  isSliced = true;
   return partOf(op.getStaticOffset(axis), op.getStaticSize(axis)) <
          sizes.size();
 }
