@@ -10,6 +10,10 @@
 using namespace mlir;
 using namespace redfuse;
 
+/// Sums of so few products (of coordinates of points) are no work for matrix units, which would
+/// round what threads add exactly as f32: a fifth of the units' sum, or less. Estimated.
+static constexpr double kFewSums = 4;
+
 /// Whether a value is a number of 8 bits of a tensor, as a float.
 static bool isOfBytes(Value v) {
   Operation *def = v.getDefiningOp();
@@ -49,6 +53,11 @@ bool redfuse::isMatrixProduct(ReduceOp reduce, const DimSets &sets,
                               double longestOfVector) {
   Operation *mul = findProduct(reduce);
   if (!mul)
+    return false;
+  double sums = 1;
+  for (int64_t d : reduce.getOver())
+    sums *= extentOf(d);
+  if (sums <= kFewSums)
     return false;
   SmallBitVector a = sets[mul->getOperand(0)];
   SmallBitVector c = sets[mul->getOperand(1)];

@@ -10,6 +10,10 @@ using namespace mlir;
 
 namespace {
 
+/// Ops of a body that are made again for each of several readers. In a recurrence over neighbours
+/// each step reads the one before it three times: 50 steps would be 3^50 ops.
+constexpr int64_t kMostOpsForSeveral = 48;
+
 /// How many points `op` computes; kDynamic if unknown.
 int64_t countPoints(linalg::LinalgOp op) {
   int64_t points = 1;
@@ -47,6 +51,15 @@ struct EvaluateAtIndex : OpRewritePattern<tensor::ExtractOp> {
     for (OpOperand &out : producer.getDpsInitsMutable())
       if (producer.payloadUsesValueFromOperand(&out))
         return rewriter.notifyMatchFailure(op, "the producer updates in place");
+    // Either may have grown by this before the other.
+    auto isLong = [](Block *block) {
+      return llvm::range_size(block->without_terminator()) >
+             kMostOpsForSeveral;
+    };
+    if (!result.hasOneUse() &&
+        (isLong(producer.getBody()) ||
+         (op->getParentOfType<linalg::LinalgOp>() && isLong(op->getBlock()))))
+      return rewriter.notifyMatchFailure(op, "much work for several readers");
     bool copies = producer.getBody()->without_terminator().empty();
     if (copiesOnly && !copies)
       return rewriter.notifyMatchFailure(op, "the producer computes");

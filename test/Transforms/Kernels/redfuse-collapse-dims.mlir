@@ -73,19 +73,19 @@ func.func @few_rows(%q: tensor<2x4x3x64xbf16>, %k: tensor<2x300x64xbf16>) -> ten
 #pc = affine_map<(c, n, h, w) -> (n, c, h, w)>
 #pr = affine_map<(c, n, h, w) -> (c)>
 
-// Planes of 10 x 10 are folded as rows of 100; those of 16 x 16 as they are.
+// Planes of 10 x 10 are folded as rows of 100; those of 128 x 128 as they are.
 // CHECK-LABEL: func.func @planes
 // CHECK: tensor.collapse_shape %{{.*}} {{\[\[0\], \[1\], \[2, 3\]\]}} : tensor<64x32x10x10xbf16> into tensor<64x32x100xbf16>
 // CHECK: redfuse.reduce add %{{.*}} over [1, 2] into [0] : f32
 // CHECK: redfuse.reduce add %{{.*}} over [1, 2, 3] into [0] : f32
-func.func @planes(%x: tensor<64x32x10x10xbf16>, %y: tensor<64x32x16x16xbf16>, %e: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
+func.func @planes(%x: tensor<64x32x10x10xbf16>, %y: tensor<64x32x128x128xbf16>, %e: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
   %r = redfuse.cascade {indexing_maps = [#pc, #pr]} ins(%x : tensor<64x32x10x10xbf16>) outs(%e : tensor<32xf32>) {
   ^bb0(%a: bf16):
     %f = arith.extf %a : bf16 to f32
     %s = redfuse.reduce add %f over [1, 2, 3] into [0] : f32
     redfuse.yield %s : f32
   } -> tensor<32xf32>
-  %q = redfuse.cascade {indexing_maps = [#pc, #pr]} ins(%y : tensor<64x32x16x16xbf16>) outs(%e : tensor<32xf32>) {
+  %q = redfuse.cascade {indexing_maps = [#pc, #pr]} ins(%y : tensor<64x32x128x128xbf16>) outs(%e : tensor<32xf32>) {
   ^bb0(%a: bf16):
     %f = arith.extf %a : bf16 to f32
     %s = redfuse.reduce add %f over [1, 2, 3] into [0] : f32

@@ -276,6 +276,13 @@ void ThreadShares::lengthenSteps() {
   for (const TensorAccess &access : demands.accesses)
     if (access.isInput && access.dims.test(*main))
       elements += pressure.localOf(access.dims);
+  // A scan has its prefixes under way, too, of more dims than what it reads.
+  for (auto &[op, program] : demands.programs)
+    for (const LoopNest &nest : program->getNests())
+      if (nest.dims.test(*main) && llvm::any_of(nest.roots, [](Root *root) {
+            return root->kind == Root::Kind::Scan;
+          }))
+        elements = std::max(elements, pressure.localOf(nest.dims));
   double most = !layout.kept.empty()     ? kKeptStep
                 : demands.hasFewBlocks() ? kLongStep
                                          : kStep;
