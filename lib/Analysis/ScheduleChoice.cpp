@@ -39,10 +39,9 @@ static double countBytes(CascadeOp cascade, const ScheduleShape &shape) {
 static double countPieces(CascadeOp cascade, const ScheduleShape &shape,
                           ArrayRef<int64_t> tiles) {
   double least = std::numeric_limits<double>::infinity();
-  for (auto [init, map] :
-       llvm::zip(cascade.getInits(),
-                 ArrayRef(cascade.getIndexingMapsArray())
-                     .drop_front(cascade.getInputs().size()))) {
+  for (auto [init, map] : llvm::zip(
+           cascade.getInits(), ArrayRef(cascade.getIndexingMapsArray())
+                                   .drop_front(cascade.getInputs().size()))) {
     Type element = cast<RankedTensorType>(init.getType()).getElementType();
     if (!getDimsOf(map).anyCommon(shape.reduced) || !element.isIntOrFloat())
       continue;
@@ -73,8 +72,7 @@ static bool writesPartsOfSectors(CascadeOp cascade, const ScheduleShape &shape,
                                  TargetAttr target, ArrayRef<int64_t> tiles,
                                  double bytes) {
   return isGpu(target) && !shape.hasContraction &&
-         bytes / double(target.getBandwidth()) >
-             double(target.getLaunchNs()) &&
+         bytes / double(target.getBandwidth()) > double(target.getLaunchNs()) &&
          countPieces(cascade, shape, tiles) < kGpuSectorBytes;
 }
 
@@ -334,10 +332,9 @@ ScheduleAttr ScheduleChooser::keepWhole() {
                isTooLargeToHold(cascade, shape, tiles) &&
                !isProductOfFewRows(cascade, shape);
   isLong = isGpu(target) && shape.hasContraction && hasLongRows(cascade, shape);
-  writesParts =
-      !request.kind &&
-      !isWorthSplitting(shape, target, blocks, bytesInAll) &&
-      writesPartsOfSectors(cascade, shape, target, tiles, bytesInAll);
+  writesParts = !request.kind &&
+                !isWorthSplitting(shape, target, blocks, bytesInAll) &&
+                writesPartsOfSectors(cascade, shape, target, tiles, bytesInAll);
   if (!request.kind &&
       (writesParts || isWorthSplitting(shape, target, blocks, bytesInAll)))
     isSplit = true;

@@ -12,7 +12,7 @@ using namespace redfuse;
 bool redfuse::isGpu(TargetAttr target) { return target.getName() == "cuda"; }
 
 double redfuse::keptBytes(CascadeOp cascade, const ScheduleShape &shape,
-                        ArrayRef<int64_t> tiles, const SmallBitVector &dims) {
+                          ArrayRef<int64_t> tiles, const SmallBitVector &dims) {
   double bytes = 0;
   for (Operation &op : cascade.getBody().front()) {
     bool keeps = isRootOp(&op) || isExpensive(&op);
@@ -35,7 +35,7 @@ double redfuse::keptBytes(CascadeOp cascade, const ScheduleShape &shape,
 }
 
 double redfuse::countBlocks(const ScheduleShape &shape, ArrayRef<int64_t> grid,
-                          ArrayRef<int64_t> tiles) {
+                            ArrayRef<int64_t> tiles) {
   double n = 1;
   for (int64_t d : grid)
     n *= std::ceil(std::max(1.0, shape.extents[d]) / tiles[d]);
@@ -43,7 +43,7 @@ double redfuse::countBlocks(const ScheduleShape &shape, ArrayRef<int64_t> grid,
 }
 
 bool redfuse::isTooLargeToHold(CascadeOp cascade, const ScheduleShape &shape,
-                             ArrayRef<int64_t> tiles) {
+                               ArrayRef<int64_t> tiles) {
   SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
   double limit = kSingleElements;
   for (AffineMap map : ArrayRef(maps).drop_front(cascade.getInputs().size()))
@@ -124,8 +124,8 @@ static SmallVector<int64_t> findTiled(const ScheduleShape &shape,
 }
 
 void redfuse::chooseGrid(const ScheduleShape &shape, TargetAttr target,
-                       SmallVectorImpl<int64_t> &grid,
-                       SmallVectorImpl<int64_t> &tiles) {
+                         SmallVectorImpl<int64_t> &grid,
+                         SmallVectorImpl<int64_t> &tiles) {
   int64_t lanes = std::max<int64_t>(1, target.getVectorBits() / 32);
   grid.assign(shape.parallel.begin(), shape.parallel.end());
   for (int64_t d : grid)
@@ -266,8 +266,8 @@ void redfuse::chooseGrid(const ScheduleShape &shape, TargetAttr target,
 }
 
 void redfuse::widenTiles(CascadeOp cascade, const ScheduleShape &shape,
-                       TargetAttr target, ArrayRef<int64_t> grid,
-                       MutableArrayRef<int64_t> tiles) {
+                         TargetAttr target, ArrayRef<int64_t> grid,
+                         MutableArrayRef<int64_t> tiles) {
   if (target.getName() != "cpu" || shape.hasContraction || grid.empty() ||
       !shape.contiguous ||
       !cascade.getBody().front().getOps<ScanOp>().empty() ||
@@ -295,8 +295,8 @@ static bool writesFolded(CascadeOp cascade, const ScheduleShape &shape) {
 }
 
 void redfuse::holdFewerColumns(CascadeOp cascade, const ScheduleShape &shape,
-                             TargetAttr target, ArrayRef<int64_t> grid,
-                             MutableArrayRef<int64_t> tiles) {
+                               TargetAttr target, ArrayRef<int64_t> grid,
+                               MutableArrayRef<int64_t> tiles) {
   if (!isGpu(target) || shape.hasContraction || !shape.contiguous ||
       !llvm::is_contained(grid, int64_t(*shape.contiguous)) ||
       !writesFolded(cascade, shape) ||

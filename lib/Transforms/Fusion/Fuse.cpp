@@ -223,12 +223,15 @@ static bool keepsFewPoints(const FusionGroup &group) {
     double own = 1;
     for (int64_t extent : getStaticExtents(op))
       own *= getAssumedExtent(extent);
-    return own * kSingleElements < points &&
-           llvm::any_of(op->getUsers(), [&](Operation *user) {
-             Operation *top = op->getBlock()->findAncestorOpInBlock(*user);
-             return !llvm::is_contained(group.ops,
-                                        dyn_cast_or_null<CascadeOp>(top));
-           });
+    // What is cheap each reader computes for itself.
+    return !isCheapMap(op) && own * kSingleElements < points &&
+           llvm::any_of(
+               op->getUsers(),
+               [&](Operation *user) {
+                 Operation *top = op->getBlock()->findAncestorOpInBlock(*user);
+                 return !llvm::is_contained(group.ops,
+                                            dyn_cast_or_null<CascadeOp>(top));
+               });
   });
 }
 

@@ -223,8 +223,8 @@ bool FusionPlanner::keepMapsBehindApart(const FusionGroup &group,
   auto isMember = [&](CascadeOp op) {
     return llvm::is_contained(group.ops, op) && isReduced(op);
   };
-  SmallVector<CascadeOp> maps = llvm::filter_to_vector(
-      group.ops, [&](CascadeOp op) {
+  SmallVector<CascadeOp> maps =
+      llvm::filter_to_vector(group.ops, [&](CascadeOp op) {
         return !isReduced(op) && 2 * countPoints(op) > most &&
                isBehind(op, isMember);
       });

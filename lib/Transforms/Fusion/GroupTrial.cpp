@@ -78,7 +78,8 @@ FunctionOfGroup::FunctionOfGroup(ModuleOp module, ArrayRef<CascadeOp> ops)
   members.insert(ops.begin(), ops.end());
   SmallVector<Value> results;
   auto isMember = [&](Operation *user) {
-    return members.contains(ops.front()->getBlock()->findAncestorOpInBlock(*user));
+    return members.contains(
+        ops.front()->getBlock()->findAncestorOpInBlock(*user));
   };
   // What is cheaply computed of what comes from outside others compute again.
   auto isForMembers = [&](CascadeOp op) {

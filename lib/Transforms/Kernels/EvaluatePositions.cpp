@@ -81,8 +81,9 @@ static std::optional<Line> fitLine(ArrayRef<int64_t> values) {
           int64_t above = std::max<int64_t>(factor * i + offset, 0) / divisor;
           return std::min(least + above, most);
         };
-        bool isLine = llvm::all_of(llvm::seq<int64_t>(0, count),
-                                   [&](int64_t i) { return at(i) == values[i]; });
+        bool isLine =
+            llvm::all_of(llvm::seq<int64_t>(0, count),
+                         [&](int64_t i) { return at(i) == values[i]; });
         if (isLine)
           return Line{factor, offset, divisor, least, most};
       }
@@ -95,9 +96,8 @@ static bool isEvaluable(Operation *inner) {
   return inner->getNumResults() == 1 && inner->getNumRegions() == 0 &&
          inner->getNumOperands() > 0 && isMemoryEffectFree(inner) &&
          inner->getResult(0).getType().isIntOrIndexOrFloat() &&
-         llvm::all_of(inner->getOperandTypes(), [](Type type) {
-           return type.isIntOrIndexOrFloat();
-         });
+         llvm::all_of(inner->getOperandTypes(),
+                      [](Type type) { return type.isIntOrIndexOrFloat(); });
 }
 
 std::optional<Evaluated> PositionEvaluator::evaluateOp(Operation *inner) {

@@ -10,9 +10,21 @@ using namespace mlir;
 
 namespace {
 
-/// Ops of a body that are made again for each of several readers. In a recurrence over neighbours
-/// each step reads the one before it three times: 50 steps would be 3^50 ops.
-constexpr int64_t kMostOpsForSeveral = 48;
+/// Work of a body, in ops, that is done again for each of several readers; and that of a division
+/// or a function. In a recurrence over neighbours each step reads the one before it three
+/// times: 50 steps would be 3^50 ops.
+constexpr int64_t kMostWorkForSeveral = 192, kWorkOfFunction = 48;
+
+/// Whether the ops of a body are much work, each time that it is made.
+bool isMuchWork(Block *block) {
+  int64_t work = 0;
+  for (Operation &op : block->without_terminator())
+    work += isa<arith::DivFOp, arith::DivSIOp, arith::RemSIOp>(op) ||
+                    isa_and_nonnull<math::MathDialect>(op.getDialect())
+                ? kWorkOfFunction
+                : 1;
+  return work > kMostWorkForSeveral;
+}
 
 /// How many points `op` computes; kDynamic if unknown.
 int64_t countPoints(linalg::LinalgOp op) {
@@ -52,13 +64,9 @@ struct EvaluateAtIndex : OpRewritePattern<tensor::ExtractOp> {
       if (producer.payloadUsesValueFromOperand(&out))
         return rewriter.notifyMatchFailure(op, "the producer updates in place");
     // Either may have grown by this before the other.
-    auto isLong = [](Block *block) {
-      return llvm::range_size(block->without_terminator()) >
-             kMostOpsForSeveral;
-    };
-    if (!result.hasOneUse() &&
-        (isLong(producer.getBody()) ||
-         (op->getParentOfType<linalg::LinalgOp>() && isLong(op->getBlock()))))
+    if (!result.hasOneUse() && (isMuchWork(producer.getBody()) ||
+                                (op->getParentOfType<linalg::LinalgOp>() &&
+                                 isMuchWork(op->getBlock()))))
       return rewriter.notifyMatchFailure(op, "much work for several readers");
     bool copies = producer.getBody()->without_terminator().empty();
     if (copiesOnly && !copies)

@@ -26,7 +26,39 @@ bool isUnitDimsOnly(Reshape reshape, ArrayRef<int64_t> expandedShape) {
                       });
 }
 
+/// Whether a reshape would make several loops of one that an op scans along, whose prefixes
+/// are results: loops of one kind are raised, not of two.
+template <typename Reshape>
+bool cutsScan(linalg::LinalgOp op, AffineMap map, Reshape reshape) {
+  if (!op)
+    return false;
+  SmallVector<ReassociationIndices> groups = reshape.getReassociationIndices();
+  auto kinds = op.getIteratorTypesArray();
+  for (auto [expr, group] : llvm::zip_equal(map.getResults(), groups)) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim || group.size() == 1 ||
+        kinds[dim.getPosition()] != utils::IteratorType::reduction)
+      continue;
+    for (OpOperand &init : op.getDpsInitsMutable())
+      if (op.getMatchingIndexingMap(&init).isFunctionOfDim(dim.getPosition()))
+        return true;
+  }
+  return false;
+}
+
 bool foldsThrough(OpOperand *operand) {
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(operand->getOwner()))
+    if (auto producer = operand->get().getDefiningOp<linalg::LinalgOp>();
+        producer && cutsScan(producer,
+                             producer.getIndexingMapMatchingResult(
+                                 cast<OpResult>(operand->get())),
+                             expand))
+      return false;
+  if (auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>())
+    if (auto reader = dyn_cast<linalg::LinalgOp>(operand->getOwner());
+        reader &&
+        cutsScan(reader, reader.getMatchingIndexingMap(operand), collapse))
+      return false;
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(operand->getOwner()))
     return !isUnitDimsOnly(expand, expand.getResultType().getShape());
   if (auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>())

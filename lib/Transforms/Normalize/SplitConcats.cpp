@@ -70,6 +70,8 @@ private:
   /// What reads a split tensor, in block order.
   SmallVector<Operation *> readers;
   bool isReduced = false, isSliced = false;
+  /// Whether slices of the longest part have all of it.
+  bool areWhole = true;
 };
 } // namespace
 
@@ -119,7 +121,7 @@ bool ConcatSplit::find() {
     for (Operation *user : value.getUsers())
       if (user->getBlock() != concat->getBlock())
         return false;
-  return isReduced || isSliced;
+  return isReduced || (isSliced && areWhole);
 }
 
 bool ConcatSplit::visit(Operation *op) {
@@ -196,9 +198,13 @@ bool ConcatSplit::visitSlice(tensor::ExtractSliceOp op) {
       llvm::any_of(op.getStaticSizes(), ShapedType::isDynamic) ||
       !op.hasUnitStride())
     return false;
+  int64_t size = op.getStaticSize(axis);
+  unsigned part = partOf(op.getStaticOffset(axis), size);
+  if (part == sizes.size())
+    return false;
   isSliced = true;
-  return partOf(op.getStaticOffset(axis), op.getStaticSize(axis)) <
-         sizes.size();
+  areWhole &= part != longest || size == sizes[part];
+  return true;
 }
 
 /// The group of dims of the longer side that `axis` of one side is in, which has that one

@@ -43,3 +43,14 @@ func.func @copied(%x: tensor<3x16xf32>) -> (tensor<3x4x2xf32>, tensor<3x8xf32>) 
   %r = tensor.expand_shape %c [[0], [1, 2]] output_shape [3, 4, 2] : tensor<3x8xf32> into tensor<3x4x2xf32>
   return %r, %c : tensor<3x4x2xf32>, tensor<3x8xf32>
 }
+
+// Prefixes along a dim that was two go on from one to the other: its loop is not cut.
+func.func @scan(%x: tensor<2x30x12xf32>, %s: tensor<12xf32>, %e: tensor<60x12xf32>) -> tensor<60x12xf32> {
+  %c = tensor.collapse_shape %x [[0, 1], [2]] : tensor<2x30x12xf32> into tensor<60x12xf32>
+  %r:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["reduction", "parallel"]} ins(%c : tensor<60x12xf32>) outs(%s, %e : tensor<12xf32>, tensor<60x12xf32>) {
+  ^bb0(%a: f32, %t: f32, %o: f32):
+    %n = arith.addf %t, %a : f32
+    linalg.yield %n, %n : f32, f32
+  } -> (tensor<12xf32>, tensor<60x12xf32>)
+  return %r#1 : tensor<60x12xf32>
+}

@@ -29,3 +29,11 @@ func.func @whole(%x: tensor<4x64xf32>, %y: tensor<4x?xf32>, %b: tensor<4x1xf32>,
   %7 = tensor.extract_slice %6[0, 0] [4, 2] [1, 1] : tensor<4x65xf32> to tensor<4x2xf32>
   return %1, %3, %4, %5, %7 : tensor<4xf32>, tensor<4xf32>, tensor<4x65xf32>, tensor<4xf32>, tensor<4x2xf32>
 }
+
+// What is sliced is a part of the long tensor, and nothing is reduced.
+func.func @sliced_in_part(%x: tensor<4x64xf32>, %s: tensor<4x1xf32>) -> (tensor<4x63xf32>, tensor<4x1xf32>) {
+  %all = tensor.concat dim(1) %x, %s : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x65xf32>
+  %l = tensor.extract_slice %all[0, 1] [4, 63] [1, 1] : tensor<4x65xf32> to tensor<4x63xf32>
+  %e = tensor.extract_slice %all[0, 64] [4, 1] [1, 1] : tensor<4x65xf32> to tensor<4x1xf32>
+  return %l, %e : tensor<4x63xf32>, tensor<4x1xf32>
+}

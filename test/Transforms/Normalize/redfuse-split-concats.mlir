@@ -63,3 +63,23 @@ func.func @reshaped(%x: tensor<4x64xf32>, %b: tensor<4x1xf32>, %e: tensor<2x2xf3
   } -> (tensor<2x2xf32>, tensor<2x2xindex>)
   return %r#1 : tensor<2x2xindex>
 }
+
+#t = affine_map<(i, j) -> (j, i)>
+
+// A concatenation that is transposed, and read in whole parts.
+// CHECK-LABEL: func.func @sliced
+// CHECK-SAME: %[[X:.*]]: tensor<4x64xf32>, %[[S:.*]]: tensor<4x1xf32>
+// CHECK-NOT: tensor.concat
+// CHECK: %[[L:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<4x64xf32>)
+// CHECK: %[[E:.*]] = linalg.generic {{.*}} ins(%[[S]] : tensor<4x1xf32>)
+func.func @sliced(%x: tensor<4x64xf32>, %s: tensor<4x1xf32>) -> (tensor<64x4xf32>, tensor<1x4xf32>) {
+  %all = tensor.concat dim(1) %x, %s : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x65xf32>
+  %0 = tensor.empty() : tensor<65x4xf32>
+  %p = linalg.generic {indexing_maps = [#t, #x], iterator_types = ["parallel", "parallel"]} ins(%all : tensor<4x65xf32>) outs(%0 : tensor<65x4xf32>) {
+  ^bb0(%u: f32, %o: f32):
+    linalg.yield %u : f32
+  } -> tensor<65x4xf32>
+  %l = tensor.extract_slice %p[0, 0] [64, 4] [1, 1] : tensor<65x4xf32> to tensor<64x4xf32>
+  %e = tensor.extract_slice %p[64, 0] [1, 4] [1, 1] : tensor<65x4xf32> to tensor<1x4xf32>
+  return %l, %e : tensor<64x4xf32>, tensor<1x4xf32>
+}

@@ -329,7 +329,8 @@ def CollapseDims : Pass<"redfuse-collapse-dims"> {
     go on from row to row, and 7 x 7 pixels are 49 neighbours. So do dims of a reduction of a tensor
     that has six dims or more, or of several with one that has more than five, which no copy engine
     takes, if it folds both, or keeps both; the sums of a product of matrices; and dims of reductions
-    whose rows are so short or odd that threads are better used along both (planes of 10 x 10). The dim
+    whose rows are so short or odd that threads are better used along both (planes of 10 x 10, and
+    of 28 x 28, whose rows are less than a warp reads). The dim
     of a scan stays alone: its prefixes begin anew in each row. Operands are collapsed and results
     expanded, which moves no data: operands and results that are parts of other tensors stay as
     they are.

@@ -49,7 +49,7 @@ def SplitConcats : Pass<"redfuse-split-concats"> {
   let summary = "Reduce over a long tensor and a few elements beside it by themselves";
   let description = [{
     Where what is made of a concatenation of a long tensor and at most eight elements ends
-    in reductions over it, and in slices of one of its parts, the parts go their own ways:
+    in reductions over it, and in slices of one of its parts (or in whole parts alone), the parts go their own ways:
     the long one is reduced, and each element is added to the result. Softmax with a sink
     is then one over as many scores as there are keys. `linalg.generic` is followed, and reshapes that leave the axis.
 
