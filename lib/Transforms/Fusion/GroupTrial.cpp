@@ -81,9 +81,20 @@ FunctionOfGroup::FunctionOfGroup(ModuleOp module, ArrayRef<CascadeOp> ops)
     return members.contains(
         ops.front()->getBlock()->findAncestorOpInBlock(*user));
   };
-  // What is cheaply computed of what comes from outside others compute again.
+  auto countPoints = [](CascadeOp op) {
+    double points = 1;
+    for (int64_t extent : getStaticExtents(op))
+      points *= getAssumedExtent(extent);
+    return points;
+  };
+  double most = 0;
+  for (CascadeOp op : ops)
+    most = std::max(most, countPoints(op));
+  // What is cheaply computed, point by point, of what comes from outside others compute
+  // again: it is as much to read as that is.
   auto isForMembers = [&](CascadeOp op) {
-    return isCheapMap(op) && llvm::any_of(op->getUsers(), isMember) &&
+    return isCheapMap(op) && 2 * countPoints(op) > most &&
+           llvm::any_of(op->getUsers(), isMember) &&
            llvm::none_of(op->getOperands(), [&](Value v) {
              Operation *def = v.getDefiningOp();
              return def && members.contains(def);

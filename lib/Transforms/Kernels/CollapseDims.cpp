@@ -230,9 +230,9 @@ static constexpr uint64_t kThreadsOfRow = 256;
 static constexpr double kBytesOfWarp = 256;
 
 /// How well threads are used along so many neighbours of an element: vectors that divide
-/// them, of 8 bytes at best, for a power of two of threads, and of rows as long as a warp
-/// reads at once.
-static double getUseOfThreads(int64_t extent, int64_t bytes) {
+/// them, of 8 bytes at best, for a power of two of threads, and, if a warp has more than rows
+/// of them, of rows as long as that.
+static double getUseOfThreads(int64_t extent, int64_t bytes, bool isOfWarps) {
   int64_t vector = 1;
   while (vector * 2 * bytes <= 16 && extent % (vector * 2) == 0)
     vector *= 2;
@@ -240,9 +240,11 @@ static double getUseOfThreads(int64_t extent, int64_t bytes) {
   uint64_t taken = threads > kThreadsOfRow
                        ? llvm::alignTo(threads, kThreadsOfRow)
                        : llvm::PowerOf2Ceil(threads);
-  return double(threads) / double(taken) *
-         std::min(1.0, double(vector * bytes) / 8) *
-         std::min(1.0, double(extent * bytes) / kBytesOfWarp);
+  double use = double(threads) / double(taken) *
+               std::min(1.0, double(vector * bytes) / 8);
+  if (isOfWarps)
+    use *= std::min(1.0, double(extent * bytes) / kBytesOfWarp);
+  return use;
 }
 
 /// Whether it folds whole rows of a tensor that are short and of an odd length, and better
@@ -264,8 +266,9 @@ static bool isReductionOfShortRows(CascadeOp op,
               bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
       for (unsigned d : run)
         all *= extents[d];
-      areBetter |= getUseOfThreads(extents[last], bytes) <
-                   kLeastBetter * getUseOfThreads(all, bytes);
+      bool areWarps = double(all * bytes) >= kBytesOfWarp;
+      areBetter |= getUseOfThreads(extents[last], bytes, areWarps) <
+                   kLeastBetter * getUseOfThreads(all, bytes, areWarps);
     }
   }
   return areBetter && foldsOnly(op);
