@@ -149,7 +149,7 @@ void PositionEvaluator::evaluate(Operation *inner) {
   if (auto index = dyn_cast<IndexOp>(inner)) {
     auto dim = unsigned(index.getDim());
     int64_t extent = extents[dim];
-    if (ShapedType::isDynamic(extent) || extent > kMostPositions)
+    if (ShapedType::isDynamic(extent) || extent < 1 || extent > kMostPositions)
       return;
     Evaluated positions{dim, {}};
     for (int64_t at = 0; at < extent; ++at)

@@ -45,3 +45,15 @@ func.func @apart(%x: tensor<6x8xf32>, %t: tensor<8xindex>, %o: tensor<?xindex>, 
   } -> tensor<8xi1>
   return %0, %1, %2, %3, %4 : tensor<6x8xi1>, tensor<8xi1>, tensor<?xi1>, tensor<5000xi1>, tensor<8xi1>
 }
+
+// There is no position.
+func.func @empty() -> tensor<0xi1> {
+  %c4 = arith.constant 4 : index
+  %e = tensor.empty() : tensor<0xi1>
+  %r = redfuse.cascade {indexing_maps = [#id]} outs(%e : tensor<0xi1>) {
+    %i = redfuse.index 0
+    %b = arith.cmpi ult, %i, %c4 : index
+    redfuse.yield %b : i1
+  } -> tensor<0xi1>
+  return %r : tensor<0xi1>
+}
