@@ -19,7 +19,6 @@ FRAGMENTS = {
     "redfuse-check-accesses",
     "redfuse-check-source",
     "redfuse-collapse-dims",
-    "redfuse-convert-small-floats",
     "redfuse-drop-unused-results",
     "redfuse-evaluate-positions",
     "redfuse-factor-sums",

@@ -35,7 +35,7 @@ def AttachNVVMTarget : Pass<"redfuse-attach-nvvm-target", "mlir::gpu::GPUModuleO
   let dependentDialects = ["mlir::NVVM::NVVMDialect"];
 }
 
-def ConvertSmallFloats : Pass<"redfuse-convert-small-floats", "mlir::gpu::GPUFuncOp"> {
+def ConvertSmallFloats : Pass<"redfuse-convert-small-floats"> {
   let summary = "Convert floats of 8 bits by the GPU's instructions";
   let description = [{
     From compute capability 8.9 on GPUs convert two floats of 8 bits (f8E4M3FN, f8E5M2) by one
