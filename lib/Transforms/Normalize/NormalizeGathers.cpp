@@ -18,11 +18,14 @@ constexpr int64_t kMostWorkForSeveral = 192, kWorkOfFunction = 48;
 /// Whether the ops of a body are much work, each time that it is made.
 bool isMuchWork(Block *block) {
   int64_t work = 0;
-  for (Operation &op : block->without_terminator())
-    work += isa<arith::DivFOp, arith::DivSIOp, arith::RemSIOp>(op) ||
-                    isa_and_nonnull<math::MathDialect>(op.getDialect())
-                ? kWorkOfFunction
-                : 1;
+  for (Operation &op : block->without_terminator()) {
+    bool isFunction =
+        isa_and_nonnull<math::MathDialect>(op.getDialect()) &&
+        !isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::FloorOp,
+             math::CeilOp, math::RoundEvenOp, math::TruncOp,
+             math::CopySignOp>(op);
+    work += isa<arith::DivFOp>(op) || isFunction ? kWorkOfFunction : 1;
+  }
   return work > kMostWorkForSeveral;
 }
 
