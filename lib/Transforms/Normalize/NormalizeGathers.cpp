@@ -22,8 +22,8 @@ bool isMuchWork(Block *block) {
     bool isFunction =
         isa_and_nonnull<math::MathDialect>(op.getDialect()) &&
         !isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::FloorOp,
-             math::CeilOp, math::RoundEvenOp, math::TruncOp,
-             math::CopySignOp>(op);
+             math::CeilOp, math::RoundEvenOp, math::TruncOp, math::CopySignOp>(
+            op);
     work += isa<arith::DivFOp>(op) || isFunction ? kWorkOfFunction : 1;
   }
   return work > kMostWorkForSeveral;
