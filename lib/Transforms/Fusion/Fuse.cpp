@@ -220,11 +220,8 @@ static bool keepsFewPoints(const FusionGroup &group) {
     return false;
   double points = countPoints(group.space);
   return llvm::any_of(group.ops, [&](CascadeOp op) {
-    double own = 1;
-    for (int64_t extent : getStaticExtents(op))
-      own *= getAssumedExtent(extent);
     // What is cheap each reader computes for itself.
-    return !isCheapMap(op) && own * kSingleElements < points &&
+    return !isCheapMap(op) && countPoints(op) * kSingleElements < points &&
            llvm::any_of(
                op->getUsers(),
                [&](Operation *user) {

@@ -205,13 +205,6 @@ void FusionPlanner::keepFactorsApart(
     keepApart(producer, product, plan);
 }
 
-static double countPoints(CascadeOp op) {
-  double points = 1;
-  for (int64_t extent : getStaticExtents(op))
-    points *= getAssumedExtent(extent);
-  return points;
-}
-
 /// Keeps maps behind a group's reductions apart from these where the rest is fast without
 /// them, and less goes from the one to the other than between two others (a column's largest
 /// element, by which all are divided, and the columns as floats): those that walk all points.

@@ -143,8 +143,9 @@ private:
   /// Notes that two parts of a group, each with products, are apart.
   bool keepProductsApart(const FusionGroup &group, ArrayRef<CascadeOp> products,
                          KernelPlan plan);
-  /// Notes that what is reduced before products is apart from what reads it.
+  /// Notes that maps behind reductions are apart from these.
   bool keepMapsBehindApart(const FusionGroup &group, KernelPlan plan);
+  /// Notes that what is reduced before products is apart from what reads it.
   bool keepReducedBeforeApart(const FusionGroup &group,
                               ArrayRef<CascadeOp> products, KernelPlan plan);
   /// Whether a step of growth, of ops that were in a slow group, leaves the plan fast.

@@ -20,6 +20,13 @@ GroupTrials::GroupTrials(MLIRContext *context)
     : planner(context->getOrLoadDialect<RedfuseDialect>()
                   ->getRegisteredInterface<KernelPlannerInterface>()) {}
 
+double redfuse::countPoints(CascadeOp op) {
+  double points = 1;
+  for (int64_t extent : getStaticExtents(op))
+    points *= getAssumedExtent(extent);
+  return points;
+}
+
 namespace {
 /// A function of a group alone: what comes from outside is an argument, but for shapes,
 /// constants and views, which plans depend on.
@@ -80,12 +87,6 @@ FunctionOfGroup::FunctionOfGroup(ModuleOp module, ArrayRef<CascadeOp> ops)
   auto isMember = [&](Operation *user) {
     return members.contains(
         ops.front()->getBlock()->findAncestorOpInBlock(*user));
-  };
-  auto countPoints = [](CascadeOp op) {
-    double points = 1;
-    for (int64_t extent : getStaticExtents(op))
-      points *= getAssumedExtent(extent);
-    return points;
   };
   double most = 0;
   for (CascadeOp op : ops)

@@ -16,6 +16,9 @@ struct Growth {
   std::shared_ptr<const Growth> first, second;
 };
 
+/// Points of a cascade, of extents that are assumed where they are not known.
+double countPoints(CascadeOp op);
+
 /// Asks later passes about groups; equal ones (layers of a model) are asked about once.
 class GroupTrials {
 public:

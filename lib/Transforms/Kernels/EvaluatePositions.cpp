@@ -135,7 +135,8 @@ std::optional<Evaluated> PositionEvaluator::evaluateOp(Operation *inner) {
            llvm::zip_equal(constants, copy->getOperands()))
         if (operand == cast<Value>(folded[0]))
           value = constant;
-    if (!value)
+    // Not what is undefined.
+    if (!isa_and_nonnull<IntegerAttr, FloatAttr>(value))
       break;
     result.values.push_back(value);
   }

@@ -97,8 +97,8 @@ static bool isOfPositions(Value v) {
 }
 
 /// Instructions of an op, in ops. Functions of angles have a way of their own for large ones:
-/// 256 sines and cosines of a thread were 724 KiB of code, and took 0.4 ms on an H200 for what one
-/// of a tenth of its length does in some 0.02.
+/// 256 sines and cosines of a thread were 724 KiB of code, and took 0.4 ms on an H200; in two
+/// kernels with a sixth of it they took 0.05.
 static double getCodeOf(Operation *op) {
   if (isa_and_nonnull<math::SinOp, math::CosOp, math::TanOp>(op))
     return 150;
