@@ -84,6 +84,9 @@ static FuseOptions getFuse(const CompileOptions &options) {
   fuse.plans = options.plans && !options.strict && options.schedule.empty();
   fuse.prices = options.prices;
   fuse.along.assign(options.along.begin(), options.along.end());
+  fuse.cuts.assign(options.cuts.begin(), options.cuts.end());
+  fuse.joins.assign(options.joins.begin(), options.joins.end());
+  fuse.record = options.record;
   return fuse;
 }
 

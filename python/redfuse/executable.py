@@ -16,6 +16,7 @@ from .runtime.specs import Signature
 from .runtime.strides import Copies
 
 if TYPE_CHECKING:
+    from .explain.candidates import Candidate
     from .explain.launches import Launch
     from .frontends.interface import Interface
     from .profiling import Profile
@@ -342,6 +343,13 @@ class Executable:
         if self.interface is not None:
             arrays = self.interface.in_memory(places, arrays)
         return tuple(self._copies.contiguous(arrays, None) or arrays)
+
+    def candidates(self, limit: int = 16) -> list[Candidate]:
+        """The plan that was chosen for an NVIDIA GPU, then others with their predicted times: see
+        ``redfuse.explain.candidates``. At most ``limit`` are compiled as far as to their plans."""
+        from .explain.candidates import candidates
+
+        return candidates(self.source, self.options, self.target, limit)
 
     def explain(self, json: bool = False, tex: bool = False, html: bool = False) -> Any:
         """What was fused, how, and why not where not, with the formulas by which partial results

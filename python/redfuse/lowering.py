@@ -17,7 +17,7 @@ from .frontends.mlir import Source
 from .frontends.stageerrors import stage_error
 from .options import Options
 from .runtime.specs import Signature
-from .targets import gputargets
+from .targets import gputargets, rates
 
 LOG = logging.getLogger("redfuse")
 # Logged with a stage's name as it begins, for who wants to know where a compilation is.
@@ -179,6 +179,7 @@ def lower_stages(
         _ask_for(module, options.schedules)
     if chip:
         run_pipeline(module, pipelines.attach_target(chip), "target", program)
+        _add_rates(module, chip)
     elif options.fuse and "redfuse.target" not in module.operation.attributes:
         _set_target(module, _host_target(options))
     recorder = Recorder()
@@ -204,6 +205,14 @@ def lower_stages(
             break
     lowered.explanation = recorder.result()
     return lowered
+
+
+def _add_rates(module: Any, chip: str) -> None:
+    """Has times predicted by what this machine's GPU reaches, if the program is for it."""
+    found = rates.of_chip(chip)
+    if found is not None and "redfuse.rates" not in module.operation.attributes:
+        with module.context:
+            module.operation.attributes["redfuse.rates"] = found.attribute()
 
 
 def _add_reproducer(

@@ -42,6 +42,10 @@ class Options:
         is what PyTorch's switches for both say for an NVIDIA GPU, elsewhere "highest".
     schedules: instead of the model's choice, ``#redfuse.schedule<...>`` for each cascade in order;
         an empty text leaves one to the model. What ``redfuse tune`` stores.
+    cuts, joins: numbers of operations that begin a kernel, and that are fused with what they need
+        wherever that is legal, instead of the planner's choice: what ``Executable.candidates``
+        names. They count the cascades of the program as fusion sees them, and mean others where
+        that changes.
     """
 
     entry: str | None = None
@@ -60,6 +64,8 @@ class Options:
     parameters: str = "constants"
     precision: str = "default"
     schedules: tuple[str, ...] = ()
+    cuts: tuple[int, ...] = ()
+    joins: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name, types in _TYPES.items():
@@ -99,7 +105,15 @@ class Options:
                     f"got {self.along!r}"
                 )
             object.__setattr__(self, "along", along)
+        self._check_numbers()
         self._check_together()
+
+    def _check_numbers(self) -> None:
+        for name in ("cuts", "joins"):
+            numbers = tuple(getattr(self, name))  # JSON has lists
+            if not all(type(n) is int and n >= 0 for n in numbers):
+                raise ArgumentError(f"option '{name}': expected numbers from 0, got {numbers!r}")
+            object.__setattr__(self, name, numbers)
 
     def _check_together(self) -> None:
         """Raises ArgumentError for options of which one takes back what another asks for."""
@@ -115,6 +129,8 @@ class Options:
              f"schedule={self.schedule} has no splits", "'splits' is how many there are"),
             (self.lazy and self.schedule == "resident", "schedule=resident streams nothing",
              "'lazy' is about what is streamed"),
+            (bool(set(self.cuts) & set(self.joins)), "'cuts' begin kernels",
+             "'joins' has one of them end in another's"),
         ]  # fmt: skip
         for clash, one, other in clashes:
             if clash:
@@ -167,7 +183,7 @@ PRECISIONS = ("default", "highest", "high", "medium")
 PARAMETERS = ("constants", "arguments")
 SCHEDULES = ("auto", "resident", "stream", "split")
 _MOST = {"opt_level": 3, "splits": 64, "lazy": 8, "threads": 4096}
-_FUSING = ("schedule", "splits", "lazy", "approximate", "along", "schedules")
+_FUSING = ("schedule", "splits", "lazy", "approximate", "along", "schedules", "cuts", "joins")
 _TYPES: dict[str, tuple[type, ...]] = {
     "entry": (str, type(None)),
     "fuse": (bool,),
@@ -185,6 +201,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "parameters": (str,),
     "precision": (str,),
     "schedules": (tuple, list),
+    "cuts": (tuple, list),
+    "joins": (tuple, list),
 }
 _WORDS = {
     bool: {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False},

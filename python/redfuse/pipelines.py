@@ -48,6 +48,9 @@ def _words(options: Options, tiles: Sequence[int] = ()) -> list[str]:
     if tiles:
         words.append(f"tiles={','.join(map(str, tiles))}")
     words += [f"{n}={getattr(options, n)}" for n in ("splits", "lazy") if getattr(options, n)]
+    for name in ("cuts", "joins"):
+        if numbers := getattr(options, name):
+            words.append(f"{name}={','.join(map(str, numbers))}")
     return words
 
 
@@ -123,8 +126,12 @@ def fused_rocm(options: Options, tiles: Sequence[int] = ()) -> list[tuple[str, s
     return _all(ROCM, [*_words(options, tiles), "host-alone=true"])
 
 
-def fused_gpu(options: Options, tiles: Sequence[int] = ()) -> list[tuple[str, str]]:
+def fused_gpu(
+    options: Options, tiles: Sequence[int] = (), record: bool = False
+) -> list[tuple[str, str]]:
     """The same for an NVIDIA GPU: "plan" says how kernels run on matrix units, "nvvm" leaves PTX
-    in a gpu.binary, "llvm" the host code alone that launches it."""
+    in a gpu.binary, "llvm" the host code alone that launches it. record: fusion says on the module
+    what it made (``#redfuse.fused_kernel``)."""
     words = [f"opt-level={options.opt_level}", "host-alone=true"]
+    words += ["record=true"] if record else []
     return _all(CUDA, [*_words(options, tiles), *words])

@@ -13,6 +13,7 @@ import fcntl
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from reference import Reference, Sums, allowed, distance, tensors_of, unit
 FLUSHED = {"cuda": 256 << 20, "cpu": 64 << 20}
 MOST_ROUNDS, FEWEST_ROUNDS = 30, 3
 PROFILED = 5  # calls
+MOST_BEHIND = 8  # times the chosen plan's prediction: slower plans are not timed
 LONG_S = 10.0  # one call: what takes longer is timed by it alone
 CPU_LIMIT_S = 1.0  # of eager: the leading dim of larger programs is halved
 LARGE = 1 << 30  # bytes of inputs and parameters: of such programs one is on a GPU at a time
@@ -197,6 +199,10 @@ def measured(job: dict, tell: Callable[[str], None]) -> dict:
         if job.get("profile"):
             tell("redfuse.compile for the profile")
             _ = exe.launches
+        if job.get("candidates"):
+            tell("redfuse.compile for other plans")
+            row["candidates"], others = _other_plans(exe, job["candidates"])
+            calls.update({name: partial(other, *program.inputs) for name, other in others.items()})
     lock = Path(job["lock"])
     is_large = program.device == "cuda" and program.bytes() > LARGE
     with contextlib.ExitStack() as large:
@@ -221,12 +227,31 @@ def measured(job: dict, tell: Callable[[str], None]) -> dict:
         with held(lock, tell):
             tell("timing")
             times = medians(calls, Clock(program.device), job["budget"])
+            for plan in row.get("candidates", []):
+                plan["ms"] = times.pop(plan["name"], None)
             row.update({f"{name}_ms": ms for name, ms in times.items()})
             if "redfuse" in calls and job.get("profile"):
                 tell("profiling")
                 found = exe.profile(*program.inputs, repeats=PROFILED)
                 row["profile"] = [kernel.as_dict() for kernel in found.kernels]
     return row
+
+
+def _other_plans(exe: Any, limit: int) -> tuple[list[dict], dict[str, Any]]:
+    """What the compiler says of other plans, the chosen one first, and those that can be called."""
+    import redfuse
+
+    found, made = exe.candidates(limit), {}
+    for plan in found[1:]:
+        if not plan.predicted_us or plan.predicted_us > MOST_BEHIND * (found[0].predicted_us or 0):
+            continue
+        with contextlib.suppress(redfuse.Error):
+            options = {"cache": False, **plan.options}
+            one = redfuse.compile(exe.source.text, target=exe.target, options=options)
+            one.interface = exe.interface
+            one.copies_strided()
+            made[plan.name] = one
+    return [plan.as_dict() for plan in found], made
 
 
 def _seconds(call: Callable[[], Any]) -> float:
@@ -254,10 +279,11 @@ def _compare(program: Program, calls: dict[str, Callable[[], Any]], row: dict) -
             tf32 = row["tf32_error"] = distance(reference.rounded(seen.narrow), exact)
     row["eager_error"] = distance(eager, exact)
     del eager
-    for name in calls.keys() - {"eager", "redfuse"}:
+    plans = {plan["name"]: plan for plan in row.get("candidates", [])}
+    for name in calls.keys() - {"eager", "redfuse", *plans}:
         row[f"{name}_error"] = distance(calls[name](), exact)
     if "redfuse" in calls:
-        peers = max(row[f"{n}_error"] for n in calls if n != "redfuse")
+        peers = max(row[f"{n}_error"] for n in calls if f"{n}_error" in row)
         results = calls["redfuse"]()
         row["redfuse_error"] = distance(results, exact)
         row["allowed_error"] = allowed(results, peers, seen.longest, tf32)
@@ -265,3 +291,7 @@ def _compare(program: Program, calls: dict[str, Callable[[], Any]], row: dict) -
             row["allowed_error"] += unit(results)
         if not row["redfuse_error"] <= row["allowed_error"]:
             row["status"] = "wrong"
+        for name in plans.keys() & calls.keys():
+            plans[name]["error"] = distance(calls[name](), exact)
+            if not plans[name]["error"] <= row["allowed_error"]:
+                row.update(status="wrong", words=f"by another plan: {name}")

@@ -50,7 +50,7 @@ def jobs_of(given: argparse.Namespace, done: set[tuple[str, str]]) -> Iterator[d
                 if (name, dtype) not in done:
                     yield {"file": str(file), "program": program, "name": name, "dtype": dtype,
                            "device": given.device, "peers": given.peers, "budget": given.budget,
-                           "profile": given.profile,
+                           "profile": given.profile, "candidates": given.candidates,
                            "lock": str(given.out / "timing.lock")}  # fmt: skip
 
 
@@ -98,6 +98,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--budget", type=float, default=1.5, help="seconds of timed calls of each")
     parser.add_argument("--profile", action="store_true",
                         help="on a GPU, the time of each of redfuse's kernels, too")  # fmt: skip
+    parser.add_argument("--candidates", type=int, default=0,
+                        help="on a GPU, at most so many of redfuse's other plans, too")  # fmt: skip
     parser.add_argument("--memory", type=float, default=1e6,
                         help="GiB of addresses of a process (drivers of GPUs take many)")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=1, help="processes; one at a time is timed")

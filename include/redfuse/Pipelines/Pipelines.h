@@ -52,6 +52,14 @@ struct CompileOptions : mlir::PassPipelineOptions<CompileOptions> {
       llvm::cl::desc(
           "keep apart what is faster so (never where a state is made)"),
       llvm::cl::init(true)};
+  ListOption<int64_t> cuts{
+      *this, "cuts", llvm::cl::desc("numbers of cascades that begin a kernel")};
+  ListOption<int64_t> joins{
+      *this, "joins",
+      llvm::cl::desc("numbers of cascades that are fused with what they need")};
+  Option<bool> record{*this, "record",
+                      llvm::cl::desc("say which cascades became which kernel"),
+                      llvm::cl::init(false)};
   ListOption<int64_t> along{
       *this, "along",
       llvm::cl::desc("number and axis of the argument that a state streams")};

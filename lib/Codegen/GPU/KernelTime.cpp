@@ -29,7 +29,10 @@ using namespace redfuse;
 //===----------------------------------------------------------------------===//
 
 /// Nanoseconds of a launch that does next to nothing, between two events.
-static constexpr double kLaunchNs = 4400;
+static constexpr int64_t kLaunchNs = 4400;
+/// Nanoseconds of a round beside its work: a barrier of a cluster, and what is handed on through
+/// the second-level cache. Rounds of layers take 0.8 to 2 us in all.
+static constexpr int64_t kRoundNs = 1100;
 /// What kernels reach of the bandwidth in Chips.def, which is an H100's.
 static constexpr double kReachedMemory = 1.25;
 /// What threads reach of a lane's addition in a cycle.
@@ -57,8 +60,9 @@ namespace {
 /// A planned kernel as one counts it.
 class KernelTime {
 public:
-  KernelTime(LaunchOp launch, KernelOp kernel, const Chip &chip)
-      : launch(launch), kernel(kernel), chip(chip) {}
+  KernelTime(LaunchOp launch, KernelOp kernel, const Chip &chip,
+             RatesAttr rates)
+      : launch(launch), kernel(kernel), chip(chip), rates(rates) {}
   PredictedTimeAttr predict();
 
 private:
@@ -73,6 +77,7 @@ private:
   LaunchOp launch;
   KernelOp kernel;
   const Chip &chip;
+  RatesAttr rates;
   SmallVector<double> extents;
   bool onMatrixUnits = false;
   /// Bytes of memory, additions of threads, and cycles of one multiprocessor's matrix units.
@@ -283,12 +288,15 @@ PredictedTimeAttr KernelTime::predict() {
     bytes += getBytes(operand, most);
   double units = double(chip.units);
   double busy = std::min(1.0, blocks / units * kShareOfOne);
-  double memory = bytes / (double(chip.bandwidth) * kReachedMemory * busy);
+  double memory = bytes / (double(rates.getMemory()) * busy);
   double waves = std::max(blocks, 1.0) / units;
   double tail = waves > kManyRounds ? 1 : std::ceil(waves) / waves;
-  double matrix = cycles / units / kGHz / getReachedProducts() * tail;
-  double vector = additions / (units * kLanes * kGHz * kReachedVector) /
-                  std::min(1.0, blocks / units);
+  // A plan's instruction does `productsOfCycle` of what the rate counts.
+  double matrix = cycles * double(chip.productsOfCycle) /
+                  double(rates.getMatrix()) *
+                  (kReachedPlan / getReachedProducts()) * tail;
+  double vector =
+      additions / double(rates.getVector()) / std::min(1.0, blocks / units);
   bool isFast = onMatrixUnits || launch->hasAttr(kRegistersAttr);
   if (!isFast) {
     memory *= kTilesInMemory;
@@ -296,16 +304,29 @@ PredictedTimeAttr KernelTime::predict() {
   }
   double longest = std::max({memory, matrix, vector});
   double added = onMatrixUnits ? kAddedToProducts : kAdded;
-  double total =
-      kLaunchNs + longest + added * (memory + matrix + vector - longest);
+  double total = double(rates.getLaunch()) + longest +
+                 added * (memory + matrix + vector - longest);
   auto ns = [](double time) { return int64_t(std::min(time, 1e15)); };
-  return PredictedTimeAttr::get(launch.getContext(), ns(total), ns(kLaunchNs),
-                                ns(memory), ns(matrix), ns(vector), ns(blocks));
+  return PredictedTimeAttr::get(launch.getContext(), ns(total),
+                                rates.getLaunch(), ns(memory), ns(matrix),
+                                ns(vector), ns(blocks));
 }
 
-PredictedTimeAttr redfuse::predictTime(LaunchOp launch, const Chip &chip) {
+RatesAttr redfuse::getRates(Operation *module, const Chip &chip) {
+  if (auto measured = module->getAttrOfType<RatesAttr>(kRatesAttr))
+    return measured;
+  double lanes = double(chip.units) * kGHz;
+  return RatesAttr::get(
+      module->getContext(), kLaunchNs, kRoundNs,
+      int64_t(double(chip.bandwidth) * kReachedMemory),
+      int64_t(lanes * kLanes * kReachedVector),
+      int64_t(lanes * double(chip.productsOfCycle) * kReachedPlan));
+}
+
+PredictedTimeAttr redfuse::predictTime(LaunchOp launch, const Chip &chip,
+                                       RatesAttr rates) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
       launch, launch.getKernelAttr());
-  return kernel ? KernelTime(launch, kernel, chip).predict()
+  return kernel ? KernelTime(launch, kernel, chip, rates).predict()
                 : PredictedTimeAttr();
 }

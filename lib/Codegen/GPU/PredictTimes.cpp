@@ -12,12 +12,9 @@ namespace redfuse {
 using namespace mlir;
 using namespace redfuse;
 
-/// Nanoseconds of a round beside its work: a barrier of a cluster, and what is handed on through
-/// the second-level cache. Measured on an H200: rounds of layers take 0.8 to 2 us in all.
-static constexpr int64_t kRoundNs = 1100;
-
 /// One launch that makes all rounds of the loop that it is in.
-static PredictedTimeAttr ofRounds(LaunchOp launch, PredictedTimeAttr one) {
+static PredictedTimeAttr ofRounds(LaunchOp launch, PredictedTimeAttr one,
+                                  int64_t round) {
   auto loop = dyn_cast<scf::ForOp>(launch->getParentOp());
   std::optional<llvm::APInt> trips =
       loop ? loop.getStaticTripCount() : std::nullopt;
@@ -26,8 +23,8 @@ static PredictedTimeAttr ofRounds(LaunchOp launch, PredictedTimeAttr one) {
   int64_t rounds = trips->getSExtValue();
   int64_t work = one.getTotal() - one.getLaunch();
   return PredictedTimeAttr::get(
-      one.getContext(), one.getLaunch() + rounds * (kRoundNs + work),
-      one.getLaunch() + rounds * kRoundNs, rounds * one.getMemory(),
+      one.getContext(), one.getLaunch() + rounds * (round + work),
+      one.getLaunch() + rounds * round, rounds * one.getMemory(),
       rounds * one.getMatrix(), rounds * one.getVector(), one.getBlocks());
 }
 
@@ -37,9 +34,11 @@ struct PredictTimes : public redfuse::impl::PredictTimesBase<PredictTimes> {
     const Chip *chip = getChipOf(getOperation());
     if (!chip)
       return;
+    RatesAttr rates = getRates(getOperation(), *chip);
     getOperation().walk([&](LaunchOp launch) {
-      if (PredictedTimeAttr time = predictTime(launch, *chip))
-        launch->setAttr(kPredictedAttr, ofRounds(launch, time));
+      if (PredictedTimeAttr time = predictTime(launch, *chip, rates))
+        launch->setAttr(kPredictedAttr,
+                        ofRounds(launch, time, rates.getRound()));
     });
   }
 };

@@ -317,6 +317,11 @@ bool FusionPlanner::areApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
       auto it = apart.find({x, y});
       if (it == apart.end())
         continue;
+      if (it->second == KernelPlan::Fast) {
+        why = {y, "choice", "it was asked to begin a kernel (option 'cuts')",
+               "leave it to the planner"};
+        return true;
+      }
       why = {y, "plan",
              "in one kernel with what is at " + describeLocation(x.getLoc()) +
                  (it->second == KernelPlan::ScalarProducts
@@ -394,19 +399,20 @@ bool FusionPlanner::nestsStream(ArrayRef<CascadeOp> ops, FusionRefusal &why) {
   return false;
 }
 
-std::optional<FusionGroup> FusionPlanner::tryMerge(const FusionGroup &a,
-                                                   const FusionGroup &b,
-                                                   bool isEdge,
-                                                   FusionRefusal &why) {
+std::optional<FusionGroup>
+FusionPlanner::tryMerge(const FusionGroup &a, const FusionGroup &b, bool isEdge,
+                        FusionRefusal &why, bool isAsked) {
   bool isFree = !prices && isEdge;
-  if (!isWithinBounds(a, b, why) || (!isFree && areApart(a.ops, b.ops, why)))
+  if (!isWithinBounds(a, b, why) ||
+      (!isFree && !isAsked && areApart(a.ops, b.ops, why)))
     return std::nullopt;
   SmallVector<CascadeOp> ops(a.ops);
   llvm::append_range(ops, b.ops);
   if (nestsStream(ops, why))
     return std::nullopt;
   std::optional<FusionGroup> fused = evaluate(std::move(ops), why);
-  if (!fused || (isFree && reduceTogether(fused->space, a.ops, b.ops)))
+  if (!fused || isAsked ||
+      (isFree && reduceTogether(fused->space, a.ops, b.ops)))
     return fused;
   if (areApart(a.ops, b.ops, why) ||
       !hasFewInputs(fused->length, a.length, b.length, b.ops.front(), why) ||
@@ -437,8 +443,8 @@ bool FusionPlanner::growAlongEdge(Operation *producer, CascadeOp consumer) {
   if (a == b || isTriedAgain(producer, consumer))
     return false;
   FusionRefusal why;
-  std::optional<FusionGroup> fused =
-      tryMerge(*groups[a], *groups[b], /*isEdge=*/true, why);
+  std::optional<FusionGroup> fused = tryMerge(
+      *groups[a], *groups[b], /*isEdge=*/true, why, joined.contains(consumer));
   if (!fused) {
     refusals[{producer, consumer.getOperation()}] = why;
     return false;
@@ -578,6 +584,7 @@ bool FusionPlanner::duplicateFor(RewriterBase &rewriter, OpResult edge,
   for (CascadeOp map : maps) {
     rewriter.setInsertionPoint(map);
     copies.push_back(cast<CascadeOp>(rewriter.clone(*map, mapping)));
+    numbers[copies.back()] = numbers.lookup(map);
   }
   Value own = mapping.lookup(Value(edge));
   // In every reader of the consumer's group, bodies included.
@@ -715,6 +722,9 @@ bool FusionPlanner::run(RewriterBase &rewriter) {
   while (trials && dissolveSlowGroups())
     grow(rewriter);
   report();
+  for (std::optional<FusionGroup> &group : groups)
+    if (group)
+      recordGroup(*group);
   bool changed = false;
   for (std::optional<FusionGroup> &group : groups) {
     if (!group || group->ops.size() < 2)
@@ -742,6 +752,10 @@ static bool hasAxis(func::FuncOp func, ArrayRef<int64_t> along) {
   return type && along[1] >= 0 && along[1] < type.getRank();
 }
 
+/// On the module: an attribute for each kernel, where that is asked for.
+static constexpr llvm::StringLiteral kFusedKernelsAttr =
+    "redfuse.fused_kernels";
+
 namespace {
 struct FusePass : public redfuse::impl::FuseBase<FusePass> {
   using FuseBase::FuseBase;
@@ -755,6 +769,8 @@ struct FusePass : public redfuse::impl::FuseBase<FusePass> {
     TargetAttr target = getTargetOf(getOperation());
     GroupTrials trials(&getContext());
     bool isTried = plans && trials && target.getName() == "cuda";
+    unsigned numbered = 0;
+    SmallVector<Attribute> kernels;
     for (Block *block : blocks) {
       readRanks(rewriter, *block);
       widenSlicedReductions(rewriter, *block);
@@ -764,8 +780,13 @@ struct FusePass : public redfuse::impl::FuseBase<FusePass> {
       // A negative argument: an axis that is said later.
       if (func && hasAxis(func, along))
         planner.keepBehind(func, {unsigned(along[0]), unsigned(along[1])});
+      numbered = planner.choose(numbered, cuts, joins);
       planner.run(rewriter);
+      planner.record(kernels);
     }
+    if (record)
+      getOperation()->setAttr(kFusedKernelsAttr,
+                              ArrayAttr::get(&getContext(), kernels));
   }
 };
 } // namespace

@@ -329,6 +329,8 @@ bool FusionPlanner::dissolveSlowGroups() {
         groups[g]->cost.time < kLeastTrial * target.getLaunchNs() ||
         llvm::none_of(groups[g]->ops, isReduced) ||
         getLargestBetween(groups[g]->ops) > kMostBytesBetween ||
+        llvm::any_of(groups[g]->ops,
+                     [&](CascadeOp op) { return joined.contains(op); }) ||
         !tested.insert(groups[g]->version).second)
       continue;
     KernelPlan plan = trials->tryPlans(groups[g]->ops);

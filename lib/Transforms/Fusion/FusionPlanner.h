@@ -42,6 +42,12 @@ public:
   /// Keeps reductions of what is reduced over an argument's axis apart from that: a state
   /// of the axis is finished before.
   void keepBehind(func::FuncOp func, std::pair<unsigned, unsigned> argument);
+  /// Numbers the cascades from `first` on, and has those in `cuts` begin a kernel, and those in
+  /// `joins` be fused with what they need; returns the first number after them. Before `run`.
+  unsigned choose(unsigned first, ArrayRef<int64_t> cuts,
+                  ArrayRef<int64_t> joins);
+  /// Adds an attribute for each kernel, as `run` has made them.
+  void record(SmallVectorImpl<Attribute> &kernels);
   /// Whether anything was fused.
   bool run(RewriterBase &rewriter);
 
@@ -71,11 +77,11 @@ private:
   /// The group of these ops, if they can be one kernel at all, with its cost.
   std::optional<FusionGroup> evaluate(SmallVector<CascadeOp> ops,
                                       FusionRefusal &why);
-  /// Both groups as one, if that is allowed and better. `isEdge`: one needs what the
-  /// other makes.
+  /// Both groups as one, if that is allowed and better, or asked for. `isEdge`: one needs
+  /// what the other makes.
   std::optional<FusionGroup> tryMerge(const FusionGroup &a,
                                       const FusionGroup &b, bool isEdge,
-                                      FusionRefusal &why);
+                                      FusionRefusal &why, bool isAsked = false);
   /// Whether nothing outside of the group needs a part of it and is needed by another.
   bool isConvex(ArrayRef<CascadeOp> ops, FusionRefusal &why);
   /// Whether something is reduced that no reduction over what is streamed needs.
@@ -163,6 +169,8 @@ private:
   //===--------------------------------------------------------------------===//
 
   void report();
+  /// Notes the numbers of a group's cascades, and what else they might be asked for.
+  void recordGroup(const FusionGroup &group);
   void reportBetween(CascadeOp consumer);
 
   Block &block;
@@ -189,13 +197,18 @@ private:
   /// Asks later passes about groups; null where nobody is asked.
   GroupTrials *trials;
   llvm::DenseSet<unsigned> tested; // versions of groups
-  /// What was learned: two that one kernel must not have, with how it would run; and
-  /// those whose products threads do, unless they are alone.
+  /// What was learned: two that one kernel must not have, with how it would run (Fast: it was
+  /// asked for); and those whose products threads do, unless they are alone.
   llvm::DenseMap<std::pair<Operation *, Operation *>, KernelPlan> apart;
   llvm::DenseSet<Operation *> scalar;
   /// Ops of groups where a step of growth was to blame: they grow by trials.
   llvm::DenseSet<Operation *> suspects;
   unsigned slowSteps = 0; // that were tried
+  /// The numbers of cascades, of copies those of what they are copies of; those that are asked
+  /// to be fused with what they need; and what was said of each kernel.
+  llvm::DenseMap<Operation *, int64_t> numbers;
+  llvm::DenseSet<Operation *> joined;
+  SmallVector<Attribute> recorded;
   /// Cascades with a reduction over what is streamed, and over something else.
   llvm::DenseSet<Operation *> overStream, overOthers;
 };

@@ -37,7 +37,7 @@ def make_app(_typer: Any) -> Any:
         help="Compiles linalg programs; fuses cascades of reductions.", add_completion=False,
         pretty_exceptions_enable=False, rich_markup_mode=None,
     )  # fmt: skip
-    for command in (compile_, run, explain, profile, verify, bench, targets, demo):
+    for command in (compile_, run, explain, profile, verify, bench, targets, calibrate, demo):
         app.command(name=command.__name__.rstrip("_"))(command)
     from ..tuning.command import tune
     from .merging import merge
@@ -268,15 +268,26 @@ def explain(
         bool,
         typer.Option("--html", help="A page: the graph of kernels, their times, and all else."),
     ] = False,
+    candidates: Annotated[
+        int,
+        typer.Option(help="For an NVIDIA GPU: at most so many other plans, by predicted time."),
+    ] = 0,
     target: Target = "auto",
     entry: Entry = None,
     option: Settings = None,
 ) -> None:
     """Show what was fused and how, and for what was not, why and where."""
+    from ..errors import at_least
+
+    at_least("--candidates", candidates, 0)
     if json + merges + tex + html > 1:
         raise ArgumentError("expected one of --json, --merges, --tex and --html")
+    if candidates and (merges or tex):
+        raise ArgumentError("--candidates is for the text, --json and --html")
     executable = _load(file, target, _options(entry, False, option))
-    if json:
+    if candidates:
+        _explain_candidates(executable, candidates, json, html)
+    elif json:
         print(json_module.dumps(executable.explain(json=True), indent=2))
     elif tex or html:
         print(executable.explain(tex=tex, html=html))
@@ -286,6 +297,22 @@ def explain(
         print(render_merges(executable.explain(json=True)))
     else:
         print(executable.explain())
+
+
+def _explain_candidates(executable: Any, limit: int, json: bool, html: bool) -> None:
+    from ..explain.candidates import candidate_lines
+    from ..explain.page import page
+
+    found = executable.candidates(limit)
+    explanation = executable.explain(json=True)
+    explanation["candidates"] = [one.as_dict() for one in found]
+    if json:
+        print(json_module.dumps(explanation, indent=2))
+    elif html:
+        print(page(explanation, executable.signature.name, executable.target))
+    else:
+        print(executable.explain())
+        print("\n".join(["", *candidate_lines(found)]))
 
 
 def profile(
@@ -320,6 +347,25 @@ def profile(
         return
     print(found)
     print(f"on {torch.cuda.get_device_name()}")
+
+
+def calibrate(
+    json: Annotated[bool, typer.Option("--json", help="The rates as JSON.")] = False,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Go back to the table's rates, and measure nothing.")
+    ] = False,
+) -> None:
+    """Measure what this machine's GPU reaches, for predicted times: some 20 seconds."""
+    from ..compiler import resolve_target
+    from ..targets import calibrating, gputargets, rates
+
+    if forget:
+        device = gputargets.first_device(resolve_target("cuda"), "NVIDIA's driver")["name"]
+        print(f"{device}: {'forgotten' if rates.forget(device) else 'nothing was stored'}")
+        return
+    with console.progress("measuring"):
+        found = calibrating.calibrate()
+    print(json_module.dumps(found.as_dict(), indent=2) if json else found)
 
 
 def verify(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
+from .candidates import candidate_lines
 from .render import bytes_text, kernel_lines, moves_text, predicted_text, refusal_lines
 from .selections import selection_lines
 
@@ -69,6 +70,8 @@ def page(explanation: Mapping[str, Any], name: str, target: str) -> str:
         )
     for selection in explanation.get("selections", []):
         parts.append(f"<pre>{escape(chr(10).join(selection_lines(selection)))}</pre>")
+    if lines := candidate_lines(explanation.get("candidates", [])):
+        parts.append(_section("Other plans", f"<pre>{escape(chr(10).join(lines))}</pre>"))
     refused = explanation.get("refused", [])
     if refused:
         lines = [line for refusal in refused for line in refusal_lines(refusal)]

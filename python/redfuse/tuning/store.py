@@ -58,7 +58,8 @@ def device_name(target: str) -> str:
 
 def may_apply(options: Options) -> bool:
     """Whether these options leave the choice of schedules open."""
-    chosen = options.schedules or options.schedule != "auto" or options.splits
+    plan = options.schedules or options.cuts or options.joins
+    chosen = plan or options.schedule != "auto" or options.splits
     return options.tuned and options.fuse and not chosen and not options.deterministic
 
 

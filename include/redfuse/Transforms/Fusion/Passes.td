@@ -48,6 +48,11 @@ def Fuse : Pass<"redfuse-fuse"> {
     where that is legal: a state is of one pass over the data. What reduces over something
     else is not fused behind reductions of the axis `along`. Every edge that stays leaves an entry in `redfuse.refused`.
 
+    Other choices may be asked for, to predict or to measure them: cascades count from 0, in the
+    order of the program. One in `cuts` begins a kernel: what it needs is in others. One in `joins` is
+    fused with what it needs wherever that is legal. `record` has `redfuse.fused_kernels` on the
+    module say what was chosen, and which of these there are.
+
     ```mlir
     #all = affine_map<(i, j) -> (i, j)>
     #row = affine_map<(i, j) -> (i)>
@@ -97,7 +102,13 @@ def Fuse : Pass<"redfuse-fuse"> {
            "other">,
     ListOption<"along", "along", "int64_t",
                "Number and axis of an argument that a state will stream: what its "
-               "reductions give is reduced by another kernel">
+               "reductions give is reduced by another kernel">,
+    ListOption<"cuts", "cuts", "int64_t",
+               "Numbers of cascades that begin a kernel">,
+    ListOption<"joins", "joins", "int64_t",
+               "Numbers of cascades that are fused with what they need, whatever the price">,
+    Option<"record", "record", "bool", "false",
+           "Say on the module which cascades became which kernel">
   ];
 }
 

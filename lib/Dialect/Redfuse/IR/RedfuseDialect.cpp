@@ -284,6 +284,16 @@ RoundsPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       succeeded(checkRange(emitError, "warp_parts", warpParts, 1)));
 }
 
+LogicalResult RatesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t launch, int64_t round, int64_t memory,
+                                int64_t vector, int64_t matrix) {
+  return success(succeeded(checkRange(emitError, "launch", launch, 1)) &&
+                 succeeded(checkRange(emitError, "round", round, 1)) &&
+                 succeeded(checkRange(emitError, "memory", memory, 1)) &&
+                 succeeded(checkRange(emitError, "vector", vector, 1)) &&
+                 succeeded(checkRange(emitError, "matrix", matrix, 1)));
+}
+
 LogicalResult DimShareAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t lanes, int64_t repeats,
                                    int64_t threads, int64_t bit, int64_t run) {

@@ -460,6 +460,50 @@ def Redfuse_PredictedTimeAttr : Redfuse_Attr<"PredictedTime", "predicted_time"> 
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Redfuse_RatesAttr : Redfuse_Attr<"Rates", "rates"> {
+  let summary = "what a GPU was measured to reach, for predicted times";
+  let description = [{
+    `launch`: nanoseconds of a kernel that does next to nothing; `round`: of a round of a loop that
+    one launch makes, beside its work. `memory`: 10^9 bytes a second that a copy reads and writes;
+    `vector`: 10^9 additions a second of all threads; `matrix`: 10^9 multiply-adds a second of 16-bit
+    floats by the fastest matrix instruction. `redfuse calibrate` measures them; on a module
+    (`redfuse.rates`) `redfuse-predict-times` takes them instead of shares of the chip's peaks.
+
+    Example:
+
+    ```mlir
+    #redfuse.rates<launch = 4400, round = 1100, memory = 4125, vector = 28150, matrix = 501000>
+    ```
+  }];
+  let parameters = (ins "int64_t":$launch, "int64_t":$round, "int64_t":$memory,
+                        "int64_t":$vector, "int64_t":$matrix);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Redfuse_FusedKernelAttr : Redfuse_Attr<"FusedKernel", "fused_kernel"> {
+  let summary = "which cascades fusion made one kernel of, and what else it might have done";
+  let description = [{
+    `cascades` are the numbers of a kernel's cascades, in the order of the program that fusion was
+    given, and `places` where each was written. Of these, those in `cuts` need another one of the
+    kernel: each of them may begin a kernel instead (option `cuts` of `redfuse-fuse`). Those in
+    `joins` need a cascade of another kernel that they may be fused with (option `joins`).
+    `redfuse-fuse` puts one for each kernel on the module (`redfuse.fused_kernels`) where it is
+    asked for that.
+
+    Example: `#redfuse.fused_kernel<cascades = [1, 2], places = ["a.mlir:4:8", "a.mlir:9:8"],
+    cuts = [2], joins = [1]>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$cascades,
+                        ArrayRefParameter<"::mlir::StringAttr">:$places,
+                        ArrayRefParameter<"int64_t">:$cuts,
+                        ArrayRefParameter<"int64_t">:$joins);
+  let assemblyFormat = [{
+    `<` `cascades` `=` custom<List>($cascades) `,` `places` `=` custom<List>($places)
+    `,` `cuts` `=` custom<List>($cuts) `,` `joins` `=` custom<List>($joins) `>`
+  }];
+}
+
 def Redfuse_RoundsPlanAttr : Redfuse_Attr<"RoundsPlan", "rounds_plan"> {
   let summary = "how one kernel makes all rounds of a loop";
   let description = [{
