@@ -1,8 +1,8 @@
 """Other plans of a program for a GPU than the one that was chosen, with their predicted times.
 
-A candidate differs from the planner's choice in one thing: an operation begins a kernel, or is fused
-with what it needs, or every one is a kernel of its own, or all are walked by another schedule. Each
-is compiled as far as to its plans; nothing of it runs.
+A candidate differs from the planner's choice in one thing: an operation begins a kernel, or is
+fused with what it needs, or every one is a kernel of its own, or all are walked by another schedule.
+Each is compiled as far as to its plans; nothing of it runs.
 """
 
 from __future__ import annotations
@@ -109,10 +109,10 @@ def _others(kernels: Sequence[_Kernel], options: Options) -> Iterator[tuple[str,
     for turn in range(max(len(cuts), len(joins))):
         if turn < len(cuts):
             place, n = cuts[turn]
-            yield f"{place or f'operation {n}'} begins a kernel", {"cuts": (n,)}
+            yield f"{place} begins a kernel (cuts: {n})", {"cuts": (n,)}
         if turn < len(joins):
             place, n = joins[turn]
-            yield f"{place or f'operation {n}'} is fused with what it needs", {"joins": (n,)}
+            yield f"{place} is fused with what it needs (joins: {n})", {"joins": (n,)}
     if options.schedule == "auto" and not options.schedules:
         for schedule in _SCHEDULES:
             yield f"schedule {schedule}", {"schedule": schedule}
