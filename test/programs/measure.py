@@ -13,7 +13,6 @@ import fcntl
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +201,7 @@ def measured(job: dict, tell: Callable[[str], None]) -> dict:
         if job.get("candidates"):
             tell("redfuse.compile for other plans")
             row["candidates"], others = _other_plans(exe, job["candidates"])
-            calls.update({name: partial(other, *program.inputs) for name, other in others.items()})
+            calls.update({name: _called(one, program) for name, one in others.items()})
     lock = Path(job["lock"])
     is_large = program.device == "cuda" and program.bytes() > LARGE
     with contextlib.ExitStack() as large:
@@ -235,6 +234,10 @@ def measured(job: dict, tell: Callable[[str], None]) -> dict:
                 found = exe.profile(*program.inputs, repeats=PROFILED)
                 row["profile"] = [kernel.as_dict() for kernel in found.kernels]
     return row
+
+
+def _called(exe: Any, program: Program) -> Callable[[], Any]:
+    return lambda: exe(*program.inputs)
 
 
 def _other_plans(exe: Any, limit: int) -> tuple[list[dict], dict[str, Any]]:

@@ -1,8 +1,8 @@
 """Other plans of a program for a GPU than the one that was chosen, with their predicted times.
 
 A candidate differs from the planner's choice in one thing: an operation begins a kernel, or is
-fused with what it needs, or every one is a kernel of its own, or all are walked by another schedule.
-Each is compiled as far as to its plans; nothing of it runs.
+fused with what it needs, or every one is a kernel of its own, or all have another schedule. It is
+compiled as far as to its plans; nothing of it runs.
 """
 
 from __future__ import annotations

@@ -53,7 +53,12 @@ def path(device: str) -> str:
 def store(device: str, rates: Rates) -> str:
     """Writes them, atomically; returns the file. Raises CacheError."""
     file = path(device)
-    files.write(file, json.dumps({"device": device, **dataclasses.asdict(rates)}).encode())
+    held = json.dumps({"device": device, **dataclasses.asdict(rates)}).encode()
+    try:
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        files.replace(file, held)
+    except OSError as error:
+        raise CacheError(f"cannot write {file}: {error.strerror or error}") from None
     stored.cache_clear()
     return file
 
@@ -77,6 +82,9 @@ def stored(device: str) -> Rates | None:
     try:
         text = files.read_own(path(device), _MOST_BYTES)
     except OSError:
+        return None
+    except CacheError as error:  # another user's, say
+        warnings.warn(f"{error}; it is not used", CacheWarning, stacklevel=2)
         return None
     try:
         held = json.loads(text)
