@@ -39,9 +39,10 @@ static double countBytes(CascadeOp cascade, const ScheduleShape &shape) {
 static double countPieces(CascadeOp cascade, const ScheduleShape &shape,
                           ArrayRef<int64_t> tiles) {
   double least = std::numeric_limits<double>::infinity();
-  for (auto [init, map] : llvm::zip(
-           cascade.getInits(), ArrayRef(cascade.getIndexingMapsArray())
-                                   .drop_front(cascade.getInputs().size()))) {
+  SmallVector<AffineMap> maps = cascade.getIndexingMapsArray();
+  for (auto [init, map] :
+       llvm::zip(cascade.getInits(),
+                 ArrayRef(maps).drop_front(cascade.getInputs().size()))) {
     Type element = cast<RankedTensorType>(init.getType()).getElementType();
     if (!getDimsOf(map).anyCommon(shape.reduced) || !element.isIntOrFloat())
       continue;

@@ -23,6 +23,8 @@ enum class KernelPlan {
   ScalarProducts,
   /// The tiles of some kernel live in memory.
   TilesInMemory,
+  /// A few blocks go through all of it, several times: parts of it alone might be split.
+  FewBlocks,
 };
 
 /// Tries what later passes would plan.

@@ -326,6 +326,8 @@ bool FusionPlanner::areApart(ArrayRef<CascadeOp> a, ArrayRef<CascadeOp> b,
              "in one kernel with what is at " + describeLocation(x.getLoc()) +
                  (it->second == KernelPlan::ScalarProducts
                       ? ", threads would multiply its matrices"
+                  : it->second == KernelPlan::FewBlocks
+                      ? ", a few blocks would pass over all of it"
                       : ", its tiles would live in memory"),
              "none: the parts are faster"};
       return true;
