@@ -137,7 +137,8 @@ static bool hasFewInLines(const ScheduleShape &shape) {
     if (last && last.getPosition() == *shape.contiguous)
       elements += product(shape, getDimsOf(map));
   }
-  return kFewOfPoints * elements <= shape.points;
+  SmallBitVector all(shape.extents.size(), true);
+  return kFewOfPoints * elements <= product(shape, all);
 }
 
 void redfuse::chooseGrid(const ScheduleShape &shape, TargetAttr target,

@@ -62,6 +62,8 @@ def _of_cascade(op: Any, sources: Mapping[str, str]) -> Launch:
     ends = ("_splits", "_states", "_merge", "_map")
     while own not in sources and own.endswith(ends):
         own = own.rpartition("_")[0]
+    if "redfuse.persistent" in op.parent.attributes:
+        name += "_rounds"  # one launch that makes all of them
     time = predicted(op)
     total = None if time is None else time["total_us"]
     return Launch(name, sources.get(own, ""), *moved(op), total)
