@@ -299,6 +299,18 @@ FailureOr<ScheduleShape> redfuse::analyseShape(CascadeOp cascade, bool isGpu) {
                                 0;
     }
   }
+  for (AffineMap map : maps) {
+    auto last = map.getNumResults() == 0
+                    ? AffineDimExpr(nullptr)
+                    : dyn_cast<AffineDimExpr>(map.getResults().back());
+    if (last && last.getPosition() == shape.contiguous)
+      shape.inLines += product(shape, getDimsOf(map));
+  }
+  for (ReduceOp reduce : shape.reduces)
+    shape.reducedPoints =
+        std::max(shape.reducedPoints,
+                 product(shape, toDimSet(reduce.getInto(), numDims) |=
+                                toDimSet(reduce.getOver(), numDims)));
   if (shape.folds.empty() && merges.empty())
     shape.crossed = findCrossed(cascade, shape);
   for (auto [operand, map] : llvm::zip_equal(cascade->getOperands(), maps)) {

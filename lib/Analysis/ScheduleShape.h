@@ -37,6 +37,8 @@ struct ScheduleShape {
   double points = 0, ranks = 0;
   /// The dim along which most of the data is contiguous.
   std::optional<unsigned> contiguous;
+  /// Elements of all operands that are contiguous along it, and points of the largest reduction.
+  double inLines = 0, reducedPoints = 0;
   /// Whether its rows begin in the middle of sectors, which neighbouring tiles share.
   bool sharesSectors = false;
   /// A sum of products of operands with dims of their own: a matrix product.

@@ -127,9 +127,11 @@ void KernelTime::place(IndexProgramOpInterface program) {
   threads = double(layout.getThreads());
   for (auto [d, share] : llvm::enumerate(layout.getDims())) {
     int64_t tile = schedule.getTiles()[d];
-    tiles.push_back(tile > 0 ? double(tile) : extents[d]);
     held.push_back(double(share.getLanes() * share.getRepeats()));
     sharers.push_back(double(share.getThreads()));
+    // A step over what is streamed is as long as threads hold.
+    double step = isGrid.test(unsigned(d)) ? 0 : held[d] * sharers[d];
+    tiles.push_back(tile > 0 ? std::max(double(tile), step) : extents[d]);
   }
 }
 

@@ -179,17 +179,17 @@ def new_rate(
     nanoseconds: ``total``, ``launch``, ``memory``, ``matrix``, ``vector``."""
     if name == "launch":
         return measured
-    if name == "round":
-        # total = launch + rounds * (round + work): what is more than predicted is the rounds'.
-        more = measured - parts["total"] - (found["launch"] - ASSUMED.launch)
-        return max(1.0, ASSUMED.round + more / _STEPS)
     scale = {p: getattr(ASSUMED, p) / found[p] for p in ("memory", "vector", "matrix")}
-    own, others = parts[name], [parts[p] for p in scale if p != name]
-    rest = sum(others)
-    added = (parts["total"] - parts["launch"] - max(own, *others)) / rest if rest else 0.0
-    now = [parts[p] * scale[p] for p in scale if p != name]
-    part = rates.solved(own, measured, found["launch"], now, added)
-    return getattr(ASSUMED, name) * own / part
+    now = {p: parts[p] * scale[p] for p in scale}
+    longest = max(parts[p] for p in scale)
+    rest = sum(parts[p] for p in scale) - longest
+    added = (parts["total"] - parts["launch"] - longest) / rest if rest else 0.0
+    if name == "round":  # total = launch + rounds * round + work
+        work = max(now.values()) + added * (sum(now.values()) - max(now.values()))
+        return max(1.0, (measured - found["launch"] - work) / _STEPS)
+    others = [now[p] for p in scale if p != name]
+    part = rates.solved(parts[name], measured, found["launch"], others, added)
+    return getattr(ASSUMED, name) * parts[name] / part
 
 
 def _measured(text: str, target: str) -> tuple[float, dict[str, float]]:

@@ -27,6 +27,8 @@ TEXTS = {
     "contraction_plan": "mma_sync, warps = [2, 4], instructions = [4, 2], slabs = 2, stages = 2, splits = 3",
     "predicted_time": "total = 23100, launch = 4400, memory = 18700, matrix = 0, vector = 310, "
     "blocks = 4096",
+    "rates": "launch = 4400, round = 1100, memory = 4125, vector = 28150, matrix = 501000",
+    "fused_kernel": 'cascades = [0, 2], places = ["a.mlir:1:2", "a.mlir:3:4"], cuts = [2], joins = []',
     "rounds_plan": "cluster = 16, warps = 7, grid_parts = 2, warp_parts = 4",
     "packing_plan": "tiles = [256, 0, 128], registers = [8, 3], microkernel = inner",
     "dim_share": "lanes = 4, repeats = 8, threads = 32, bit = 5, run = 4",
