@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import ArgumentError, UnsupportedError, at_least
@@ -89,6 +89,24 @@ class Profile:
             f"{cache} the L2 cache{'' if self.cold else ' where they fit'})"
         )
         return "\n".join([head, "", *_table(self.kernels)]) if self.kernels else head
+
+
+def by_kernel(found: Profile, kernels: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Microseconds of all launches of each of ``explain``'s kernels, by its name. Of equal kernels,
+    which run the same code, those that were written at the place of a launch."""
+    taken: dict[str, float] = {}
+    for launch in found.kernels:
+        ends = ("_splits", "_states", "_merge", "_map", "_rounds")
+        names, name = {launch.kernel}, launch.kernel
+        while name.endswith(ends):
+            name = name.rpartition("_")[0]
+            names.add(name)
+        same = [k for k in kernels if k["name"] in names or k.get("code_of") in names]
+        here = [k for k in same if k.get("source") == launch.source] or same
+        if here:
+            own = here[0]["name"]
+            taken[own] = taken.get(own, 0.0) + launch.median_us
+    return taken
 
 
 def _table(kernels: Sequence[KernelTime]) -> list[str]:

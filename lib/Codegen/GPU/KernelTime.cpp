@@ -161,10 +161,11 @@ double KernelTime::exchanges(ReduceOp reduce) const {
          std::log2(among) * double(reduce->getNumResults());
 }
 
-/// Additions' time of an op of threads.
-static double getTime(Operation *op) {
+/// Additions' time of an op of threads, for each element of a tile in registers or (`isHoisted`)
+/// for what several have in common.
+static double getTime(Operation *op, bool isHoisted) {
   double time = getOpCost(op);
-  if (isa<tensor::ExtractOp>(op))
+  if (isa<tensor::ExtractOp>(op) && !isHoisted)
     time = kExtractTime;
   else if (time == kDivisionCost)
     time = kDivisionTime;
@@ -291,7 +292,8 @@ void KernelTime::add(IndexProgramOpInterface program) {
     // Places are computed for many elements at once.
     if (inner.getNumResults() > 0 &&
         !isa<IndexType>(inner.getResult(0).getType()))
-      additions += getTime(&inner) * evaluations(dims);
+      additions +=
+          getTime(&inner, /*isHoisted=*/tiles.empty()) * evaluations(dims);
     if (auto reduce = dyn_cast<ReduceOp>(inner))
       additions += kExchangeTime * exchanges(reduce);
   }

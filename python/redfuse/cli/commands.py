@@ -323,6 +323,9 @@ def profile(
     target: Target = "cuda",
     repeats: Annotated[int, typer.Option(help="How many calls are timed.")] = 20,
     json: Annotated[bool, typer.Option("--json", help="The profile as JSON.")] = False,
+    html: Annotated[
+        bool, typer.Option("--html", help="The page of `explain --html`, with measured times.")
+    ] = False,
     entry: Entry = None,
     option: Settings = None,
 ) -> None:
@@ -332,6 +335,8 @@ def profile(
     from ..runtime import tensors
     from .demo import inputs_of
 
+    if json and html:
+        raise ArgumentError("expected one of --json and --html")
     options = _options(entry, False, option)
     at_least("--repeats", repeats, 1)
     torch: Any = None  # of a program for the cpu the profile says what is wrong
@@ -344,6 +349,14 @@ def profile(
     found = executable.profile(*arrays, repeats=repeats)
     if json:
         print(json_module.dumps(found.as_dict(), indent=2))
+        return
+    if html:
+        from ..explain.page import page
+        from ..profiling import by_kernel
+
+        explanation = executable.explain(json=True)
+        measured = by_kernel(found, explanation["kernels"])
+        print(page(explanation, executable.signature.name, executable.target, measured))
         return
     print(found)
     print(f"on {torch.cuda.get_device_name()}")

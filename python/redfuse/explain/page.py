@@ -46,18 +46,29 @@ class Node(NamedTuple):
         return MARGIN + self.level * (HEIGHT + DOWN)
 
 
-def page(explanation: Mapping[str, Any], name: str, target: str) -> str:
-    """The page. explanation: the object of docs/user/explain.md; name: of the program."""
+def page(
+    explanation: Mapping[str, Any],
+    name: str,
+    target: str,
+    measured: Mapping[str, float] | None = None,
+) -> str:
+    """The page. explanation: the object of docs/user/explain.md; name: of the program; measured:
+    microseconds of all launches of a kernel, by its name, where it was timed."""
     kernels = explanation.get("kernels", [])
     title = escape(f"{name} for {target}")
     count = f"{len(kernels)} kernel{'' if len(kernels) == 1 else 's'}"
     told = [text for text in (moves_text(kernels), predicted_text(kernels)) if text]
+    if measured:
+        told.append(f"{sum(measured.values()):.1f} us measured")
     parts = [
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/><title>{title}</title>',
         f"<style>{STYLE}</style></head><body><h1>{title}</h1>",
         f"<p>{escape('; '.join([count, *told]))}</p>",
         _section("What kernels hand on", graph(kernels)),
-        _section("Predicted times", times(kernels)),
+        _section(
+            "Predicted and measured times" if measured else "Predicted times",
+            times(kernels, measured or {}),
+        ),
     ]
     if kernels:
         parts.append("<h2>Kernels</h2>")
@@ -159,20 +170,31 @@ def _edge(source: Node, target: Node, count: int | None) -> str:
     return f'<path d="M{x} {y}C{x} {middle} {u} {middle} {u} {v}">{told}</path>'
 
 
-def times(kernels: Sequence[Mapping[str, Any]]) -> str:
-    """A bar for each kernel, with a thin one for each part; "" where nothing is predicted."""
+def times(kernels: Sequence[Mapping[str, Any]], measured: Mapping[str, float]) -> str:
+    """A bar for each kernel, with a line where what was measured ends and a thin bar for each part;
+    "" where nothing is predicted."""
     said = [(kernel["name"], kernel["predicted"]) for kernel in kernels if kernel.get("predicted")]
     if not said:
         return ""
-    most = max(time["total_us"] for _, time in said)
+    most = max(max(time["total_us"], measured.get(name, 0.0)) for name, time in said)
     rows = []
     for i, (name, time) in enumerate(said):
         y = i * ROW
         length = BAR * time["total_us"] / most
+        words = f"{time['total_us']:.1f} us"
+        end = length
+        if (taken := measured.get(name)) is not None:
+            words += f", {taken:.1f} measured"
+            at = BAR * taken / most
+            end = max(length, at)
+            rows.append(
+                f'<rect class="measured" x="{179 + at:.1f}" y="{y + 1}" width="2" height="20" '
+                f'fill="#c33"><title>{taken:.1f} us measured</title></rect>'
+            )
         rows.append(
             f'<text x="0" y="{y + 15}">{escape(str(name)[:26])}</text><rect x="180" y="{y + 4}" '
             f'width="{length:.1f}" height="14" fill="#ccd"/>'
-            f'<text x="{186 + length:.1f}" y="{y + 15}">{time["total_us"]:.1f} us</text>'
+            f'<text x="{186 + end:.1f}" y="{y + 15}">{words}</text>'
         )
         for j, (part, color) in enumerate(PARTS):
             rows.append(
@@ -185,7 +207,7 @@ def times(kernels: Sequence[Mapping[str, Any]]) -> str:
     )
     height = len(said) * ROW
     return (
-        f'<div class="wide"><svg xmlns="http://www.w3.org/2000/svg" width="{BAR + 280}" '
+        f'<div class="wide"><svg xmlns="http://www.w3.org/2000/svg" width="{BAR + 360}" '
         f'height="{height + 20}" role="img" aria-label="predicted times">{"".join(rows)}'
         f'<text x="180" y="{height + 14}">{key}</text></svg></div>'
     )

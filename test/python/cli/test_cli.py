@@ -231,6 +231,17 @@ def test_explain_is_json() -> None:
     assert redfuse("explain", CORPUS / "softmax.mlir").returncode == 0
 
 
+def test_explain_predicts_other_plans() -> None:
+    words = ["explain", CORPUS / "softmax.mlir", "--target", "cuda:sm_90a", "--candidates", "2"]
+    value = json.loads(redfuse(*words, "--json").stdout)
+    assert value["candidates"][0]["name"] == "as planned" and len(value["candidates"]) <= 3
+    assert "Plans by predicted time:" in redfuse(*words).stdout
+    assert "Other plans" in redfuse(*words, "--html").stdout
+    for bad in (["--merges"], ["--target", "cpu"], ["--candidates", "-1"]):
+        done = redfuse(*words, *bad)
+        assert done.returncode == 2 and "redfuse: error: " in done.stderr
+
+
 @pytest.mark.parametrize("full", ["stdout", "stderr"])
 @pytest.mark.parametrize("command", ["targets", "explain", "nothing"])
 def test_nothing_can_be_written(program: Path, command: str, full: str) -> None:

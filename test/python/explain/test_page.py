@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import redfuse
+from redfuse.explain.candidates import Candidate
 from redfuse.explain.page import MOST_OF_GRAPH, page, place
 
 # A norm of rows, then sums of columns: two kernels or more on a GPU.
@@ -98,6 +99,30 @@ def test_texts_are_escaped_and_long_programs_have_no_graph() -> None:
     assert root.find(f".//{SVG}svg") is None and "too many for a graph" in text
     assert "a<b for cpu" in "".join(root.itertext())
     assert "<a & b>.mlir" in "".join(root.itertext())
+
+
+def test_measured_times_are_beside_predicted_ones() -> None:
+    exe = compiled("cuda:sm_90a")
+    explanation = exe.explain(json=True)
+    name, first = (
+        explanation["kernels"][0]["name"],
+        explanation["kernels"][0]["predicted"]["total_us"],
+    )
+    root = parsed(page(explanation, "main", "cuda:sm_90a", {name: 10 * first}))
+    texts = "".join(root.itertext())
+    assert (
+        "Predicted and measured times" in texts
+        and f"{first:.1f} us, {10 * first:.1f} measured" in texts
+    )
+    marks = [r for r in root.iter(f"{SVG}rect") if r.get("class") == "measured"]
+    assert len(marks) == 1 and "Predicted times" not in texts
+
+
+def test_candidates_are_on_the_page() -> None:
+    parts = dict.fromkeys(("launch", "memory", "matrix", "vector"), 1.0)
+    own = Candidate("as planned", {}, 1, 4.0, parts).as_dict()
+    text = page({"kernels": [], "refused": [], "candidates": [own]}, "main", "cuda:sm_90a")
+    assert "Other plans" in text and "1 kernel  4.0 us" in text
 
 
 def test_a_program_without_kernels() -> None:

@@ -210,3 +210,16 @@ def test_the_table() -> None:
         "main for cuda:sm_90a: 0 kernels, 0.0 us (median of 1 call, arguments in the L2 cache "
         "where they fit)"
     )
+
+
+def test_times_of_the_kernels_that_explain_names() -> None:
+    """Splits and their merge are one kernel; equal code at two places is two."""
+    launches = [("a_states", "f:1", 3.0), ("a_map", "f:1", 4.0), ("b", "f:2", 5.0), ("b", "f:3", 6.0),
+                ("c_rounds", "f:4", 7.0), ("host_0", "", 8.0)]  # fmt: skip
+    kernels = tuple(KernelTime(n, at, us, us, None, None, None, 0.1) for n, at, us in launches)
+    named = [
+        {"name": "a", "source": "f:1"}, {"name": "b", "source": "f:2"},
+        {"name": "d", "source": "f:3", "code_of": "b"}, {"name": "c", "source": "f:4"},
+    ]  # fmt: skip
+    found = profiling.by_kernel(Profile("main", "cuda", 1, True, kernels), named)
+    assert found == {"a": 7.0, "b": 5.0, "d": 6.0, "c": 7.0}
