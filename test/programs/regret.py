@@ -49,9 +49,9 @@ def programs_of(lines: Sequence[str]) -> list[Program]:
         record = json.loads(line)
         plans = record.get("candidates", [])
         timed = {plan["name"]: plan["ms"] for plan in plans[1:] if plan.get("ms")}
-        if not timed or not record.get("redfuse_ms"):
+        if not timed:
             continue
-        chosen = record["redfuse_ms"]
+        chosen = plans[0]["ms"]
         predicted = {plan["name"]: plan["predicted_us"] for plan in plans}
         times = {plans[0]["name"]: chosen, **timed}
         guess = min(times, key=lambda name: predicted[name])
