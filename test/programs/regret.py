@@ -60,8 +60,8 @@ def programs_of(lines: Sequence[str]) -> list[Program]:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Geometric."""
-    return math.exp(statistics.mean(math.log(v) for v in values)) if values else math.nan
+    """Geometric; NaN of none."""
+    return statistics.geometric_mean(values) if values else math.nan
 
 
 def row(name: str, found: Sequence[Program]) -> str:

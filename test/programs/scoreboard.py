@@ -106,6 +106,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("build/scoreboard"),
                         help="records.jsonl, table.md, table.html")  # fmt: skip
     given = parser.parse_args()
+    if given.candidates and given.device != "cuda":
+        parser.error("--candidates: expected --device cuda, as times are predicted for GPUs alone")
     if not given.suite.is_dir():
         parser.error(f"--suite: {given.suite} is no folder")
     given.suite, given.out = given.suite.resolve(), given.out.resolve()

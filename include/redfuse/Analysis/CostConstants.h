@@ -243,8 +243,8 @@ inline constexpr double kMostChannels = 8;
 inline constexpr int64_t kGpuLine = 64;
 /// The same where rows begin in the middle of sectors, which tiles beside share. Estimated.
 inline constexpr int64_t kGpuUnalignedLine = 128;
-/// Points of a reduction for each element that is read or written along such lines, from which on these do not matter.
-/// Estimated.
+/// Points of a reduction for each element that is read or written along such lines, from which on
+/// these do not matter. Estimated.
 inline constexpr double kFewOfPoints = 64;
 /// Bytes that a GPU's memory moves at least, and that its caches look up at a time; and
 /// lines of a tile along the second of two dims, where tensors are contiguous along

@@ -368,7 +368,7 @@ def calibrate(
         bool, typer.Option("--forget", help="Go back to the table's rates, and measure nothing.")
     ] = False,
 ) -> None:
-    """Measure what this machine's GPU reaches, for predicted times: some 20 seconds."""
+    """Measure what this machine's GPU reaches, for predicted times: some seconds."""
     from ..compiler import resolve_target
     from ..targets import calibrating, gputargets, rates
 

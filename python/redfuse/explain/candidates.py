@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CHOSEN, APART = "as planned", "every operation apart"
 _SCHEDULES = ("resident", "stream", "split")
-_PLANNED = ("fuse", "schedule", "derive", "outline", "bufferize", "share", "plan")
+_RAISED, _PLANNED = "raise", "plan"  # stages
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,9 +64,9 @@ class _Kernel(NamedTuple):
 
 
 def candidates(program: Source, options: Options, target: str, limit: int = 16) -> list[Candidate]:
-    """The plan that was chosen, then the others, the fastest by prediction first; no two with the
-    same kernels. At most ``limit`` are compiled beside it: each takes about as long as compiling
-    the program does, without its machine code. target: as an executable has it; of several chips
+    """The plan that was chosen, then the others, the fastest by prediction first; no two that are
+    predicted to do the same. At most ``limit`` are compiled beside it, each about as long as
+    the program is without its machine code. target: as an executable has it; of several chips
     the first. Raises UnsupportedError for a CPU.
     """
     from ..lowering import lower
@@ -78,7 +78,7 @@ def candidates(program: Source, options: Options, target: str, limit: int = 16) 
             "name one, as target='cuda:sm_90a'"
         )
     target = f"cuda:{gputargets.chips_of(target)[0]}"
-    raised = lower(program, options, stop_after="raise", target=target).module
+    raised = lower(program, options, stop_after=_RAISED, target=target).module
     chosen, kernels = _plan(raised, options, {}, CHOSEN)
     found: dict[tuple, Candidate] = {_key(chosen): chosen}
     failed = []
@@ -101,18 +101,21 @@ def _key(candidate: Candidate) -> tuple:
 
 def _others(kernels: Sequence[_Kernel], options: Options) -> Iterator[tuple[str, dict[str, Any]]]:
     """Names and options. Cuts and joins take turns, so that a limit leaves some of both."""
-    every = sorted({n for kernel in kernels for n in kernel.cascades})
+    every = {n for kernel in kernels for n in kernel.cascades} - set(options.joins)
     cuts = [(k.place(n), n) for k in kernels for n in k.cuts]
     joins = [(k.place(n), n) for k in kernels for n in k.joins]
     if len(cuts) > 1:
-        yield APART, {"cuts": tuple(every)}
+        yield APART, {"cuts": tuple(sorted(every))}
     for turn in range(max(len(cuts), len(joins))):
         if turn < len(cuts):
             place, n = cuts[turn]
-            yield f"{place} begins a kernel (cuts: {n})", {"cuts": (n,)}
+            yield f"{place} begins a kernel (cuts: {n})", {"cuts": (*options.cuts, n)}
         if turn < len(joins):
             place, n = joins[turn]
-            yield f"{place} is fused with what it needs (joins: {n})", {"joins": (n,)}
+            yield (
+                f"{place} is fused with what it needs (joins: {n})",
+                {"joins": (*options.joins, n)},
+            )
     if options.schedule == "auto" and not options.schedules:
         for schedule in _SCHEDULES:
             yield f"schedule {schedule}", {"schedule": schedule}
@@ -125,14 +128,14 @@ def _plan(
     from ..lowering import run_pipeline
 
     module = _Clone(raised)
-    changed = dataclasses.replace(options, **asked)
     kernels: list[_Kernel] = []
     try:
-        for stage, pipeline in pipelines.fused_gpu(changed, record=True):
-            if stage in _PLANNED:
-                run_pipeline(module, pipeline, stage)
-            if stage == "fuse":
-                kernels = _recorded(module)
+        changed = dataclasses.replace(options, **asked)
+        stages = pipelines.fused_gpu(changed, record=True)
+        names = [stage for stage, _ in stages]
+        for stage, pipeline in stages[names.index(_RAISED) + 1 : names.index(_PLANNED) + 1]:
+            run_pipeline(module, pipeline, stage)
+            kernels = kernels or _recorded(module)
     except Error as error:
         return Candidate(name, asked, problem=str(error).splitlines()[0]), []
     return _priced(module, asked, name), kernels

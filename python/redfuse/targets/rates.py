@@ -20,6 +20,7 @@ from ..store import files
 
 SUFFIX = ".rates"
 _MOST_BYTES = 4096
+_MOST_RATE = (1 << 31) - 1  # as the attribute has it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +92,7 @@ def stored(device: str) -> Rates | None:
         if held.pop("device") != device:
             return None  # another GPU, whose name has the same letters
         made = Rates(**held)
-        if not all(type(value) is int and value > 0 for value in held.values()):
+        if not all(type(value) is int and 1 <= value <= _MOST_RATE for value in held.values()):
             raise ValueError
     except (ValueError, TypeError, KeyError, AttributeError):
         warnings.warn(
@@ -138,6 +139,6 @@ def solved(now: float, measured: float, launch: float, others: list[float], adde
 
 def check(name: str, value: float) -> int:
     """A rate as a whole number from 1; raises ArgumentError for what no GPU has."""
-    if not 1 <= value < 1 << 31:
+    if not 1 <= value <= _MOST_RATE:
         raise ArgumentError(f"{name}: measured {value:g}, which no GPU has; is it busy?")
     return round(value)

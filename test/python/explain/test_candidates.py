@@ -77,6 +77,17 @@ def test_a_limit(softmax: redfuse.Executable) -> None:
         softmax.candidates(limit=-1)
 
 
+def test_options_of_the_program_stay() -> None:
+    """What clashes with them is refused, and the rest is beside them."""
+    options = {**OPTIONS, "joins": (1,), "lazy": 2}
+    made = redfuse.compile(programs.softmax(4096, 1024), target=TARGET, options=options)
+    found = made.candidates()
+    assert any("cuts" in one.options and not one.problem for one in found)
+    clash = next(one for one in found if one.options == {"schedule": "resident"})
+    assert "'lazy' is about what is streamed" in clash.problem and clash.predicted_us is None
+    assert all(1 not in one.options.get("cuts", ()) or one.problem for one in found)
+
+
 def test_launches_of_loops_count_for_each_round() -> None:
     made = redfuse.compile(ROUNDS, target=TARGET, options=OPTIONS)
     assert made.candidates(limit=0)[0].kernels >= 4  # rounds 0, 2, 4, 6

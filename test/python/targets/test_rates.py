@@ -47,12 +47,13 @@ def test_a_damaged_file_is_reported(text: str, folder: Path) -> None:
 
 
 def test_numbers_that_no_gpu_has_are_reported() -> None:
-    held = {"device": "A GPU", **dataclasses.asdict(OTHER), "memory": 0}
     rates.store("A GPU", OTHER)
-    Path(rates.path("A GPU")).write_text(json.dumps(held))
-    rates.stored.cache_clear()
-    with pytest.warns(redfuse.CacheWarning):
-        assert rates.stored("A GPU") is None
+    for memory in (0, 1 << 31, 2.5, True, "4000"):
+        held = {"device": "A GPU", **dataclasses.asdict(OTHER), "memory": memory}
+        Path(rates.path("A GPU")).write_text(json.dumps(held))
+        rates.stored.cache_clear()
+        with pytest.warns(redfuse.CacheWarning):
+            assert rates.stored("A GPU") is None
 
 
 def test_a_folder_that_cannot_be_written(folder: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "programs"))
 
+from redfuse.explain import candidates
 from regret import APART, main, programs_of
 
 
@@ -30,6 +31,7 @@ LINES = [
 
 
 def test_programs_with_other_plans() -> None:
+    assert candidates.APART == APART
     a, b = programs_of(LINES)
     assert a.name == "a" and a.regret == pytest.approx(1.5) and a.apart == 6.0 and a.guessed == 2.0
     assert b.regret == 1.0 and b.apart is None and b.guessed == 4.0

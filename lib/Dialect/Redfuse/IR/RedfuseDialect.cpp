@@ -284,14 +284,18 @@ RoundsPlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       succeeded(checkRange(emitError, "warp_parts", warpParts, 1)));
 }
 
+/// Of rates, in units of which the fastest GPU has some 10^6.
+static constexpr int64_t kMostRate = (int64_t(1) << 31) - 1;
+
 LogicalResult RatesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t launch, int64_t round, int64_t memory,
                                 int64_t vector, int64_t matrix) {
-  return success(succeeded(checkRange(emitError, "launch", launch, 1)) &&
-                 succeeded(checkRange(emitError, "round", round, 1)) &&
-                 succeeded(checkRange(emitError, "memory", memory, 1)) &&
-                 succeeded(checkRange(emitError, "vector", vector, 1)) &&
-                 succeeded(checkRange(emitError, "matrix", matrix, 1)));
+  return success(
+      succeeded(checkRange(emitError, "launch", launch, 1, kMostRate)) &&
+      succeeded(checkRange(emitError, "round", round, 1, kMostRate)) &&
+      succeeded(checkRange(emitError, "memory", memory, 1, kMostRate)) &&
+      succeeded(checkRange(emitError, "vector", vector, 1, kMostRate)) &&
+      succeeded(checkRange(emitError, "matrix", matrix, 1, kMostRate)));
 }
 
 LogicalResult DimShareAttr::verify(function_ref<InFlightDiagnostic()> emitError,
